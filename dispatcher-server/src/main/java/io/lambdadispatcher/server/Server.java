@@ -31,6 +31,7 @@ import io.lambdadispatcher.server.tracing.TraceExport;
 import io.lambdadispatcher.server.transport.TlsProvider;
 import io.lambdadispatcher.server.transport.TransportChoice;
 import io.lambdadispatcher.wire.http.PrintableText;
+import io.netty.util.concurrent.Ticker;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
@@ -81,6 +82,7 @@ final class Server {
     private final WorkerControl workerControl = new WorkerControl();
     private final Metrics metrics;
     private final Live live = new Live();
+    private final WeightWatch weightWatch = new WeightWatch(Ticker.systemTicker());
     private @Nullable DispatcherAssembly assembly;
     private @Nullable AccessLog accessLog;
     private @Nullable LineFile accessLogFile;
@@ -156,6 +158,7 @@ final class Server {
         if (admin != null) {
             live.watch(started, configuration);
         }
+        weightWatch.setFunctions(configuration.sharingRoutes());
         announceReady(started);
     }
 
@@ -199,6 +202,7 @@ final class Server {
             port.setTls(adminTls);
             live.show(serving, configuration);
         }
+        weightWatch.setFunctions(configuration.sharingRoutes());
         announceReady(serving);
         expiry.set(certificates);
         List<String> changes = new ArrayList<>(reload.changes());
@@ -281,6 +285,7 @@ final class Server {
         Logging.setLevel(next.get(Settings.LOG_LEVEL));
         commanded = values;
         configuration = next;
+        weightWatch.setFunctions(next.sharingRoutes());
         live.show(serving, next);
     }
 
@@ -318,6 +323,10 @@ final class Server {
                     assembly.builder(transport.transport(), InheritedSockets.of(environment, transport));
             assembly.healthCheck(builder, readiness::isReady);
             builder.observer(metrics.observer()).observer(guest);
+            if (configuration.functions().size() > 1) {
+                builder.observer(weightWatch);
+                weightWatch.start();
+            }
             if (admin != null) {
                 builder.observer(live.observer());
             }
@@ -561,6 +570,7 @@ final class Server {
         if (admin != null) {
             admin.close();
         }
+        weightWatch.close();
         live.close();
         metrics.close();
     }

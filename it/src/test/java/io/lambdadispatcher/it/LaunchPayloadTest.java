@@ -27,7 +27,8 @@ class LaunchPayloadTest {
                 70,
                 fingerprints,
                 maxLife,
-                "");
+                "",
+                0);
     }
 
     @Test

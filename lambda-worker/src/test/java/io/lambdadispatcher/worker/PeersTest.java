@@ -8,6 +8,7 @@ import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
+import io.lambdadispatcher.wire.worker.ControlMessage.Load;
 import io.lambdadispatcher.wire.worker.ControlMessage.Peers;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.config.WorkerConfig;
@@ -18,7 +19,9 @@ import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -112,6 +115,42 @@ class PeersTest {
             assertNoMoreLinks(one, 2);
             assertNoMoreLinks(other, 2);
         }
+    }
+
+    /** No matter at which dispatcher the first connections have arrived. */
+    @Test
+    void should_divide_a_limit_among_the_connections_to_each_dispatcher() throws Exception {
+        unite();
+        try (Harness harness =
+                worker(config -> WorkerConfig.builder("f", Harness.SECRET, List.of(one.address(), other.address()))
+                        .plain()
+                        .connections(3)
+                        .streams(10))) {
+            for (int i = 0; i < 3; i++) {
+                one.takeReady();
+                other.takeReady();
+            }
+            harness.worker.limit(5);
+            Map<ScriptedDispatcher.Link, Integer> parts = new HashMap<>();
+            for (ScriptedDispatcher dispatcher : List.of(one, other)) {
+                Await.until("the parts make 5", () -> parts(dispatcher, parts).equals(List.of(1, 2, 2)));
+            }
+        }
+    }
+
+    /** Returns the latest limit of each connection, in ascending order. */
+    private static List<Integer> parts(ScriptedDispatcher dispatcher, Map<ScriptedDispatcher.Link, Integer> latest) {
+        for (ScriptedDispatcher.Link link : dispatcher.links()) {
+            for (ControlMessage next = link.messages.poll(); next != null; next = link.messages.poll()) {
+                if (next instanceof Load load) {
+                    latest.put(link, load.requestLimit());
+                }
+            }
+        }
+        return dispatcher.links().stream()
+                .map(link -> latest.getOrDefault(link, 0))
+                .sorted()
+                .toList();
     }
 
     @Test

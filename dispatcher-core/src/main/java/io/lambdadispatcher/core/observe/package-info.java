@@ -1,6 +1,6 @@
 /**
  * What a dispatcher reports to the program that embeds it: events for metrics, logs and traces, and
- * snapshots of its workers, requests and clients.
+ * snapshots of its workers, requests and clients. Also the statistic by which it compares versions.
  *
  * <pre>{@code
  * DispatcherObserver observer = new DispatcherObserver() {

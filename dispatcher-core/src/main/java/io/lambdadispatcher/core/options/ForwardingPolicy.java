@@ -182,17 +182,6 @@ public final class ForwardingPolicy {
         return trustedHeaders;
     }
 
-    /** Returns a builder with the values of this policy. */
-    public Builder toBuilder() {
-        return builder()
-                .trust(trust)
-                .headers(headers)
-                .via(via)
-                .clientHeader(clientHeader)
-                .requestIdHeader(requestIdHeader)
-                .trustedHeaders(trustedHeaders);
-    }
-
     /**
      * Builds a {@link ForwardingPolicy}. Setters reject {@code null}, and {@link #build} validates
      * the names of headers. Not thread-safe.

@@ -110,27 +110,4 @@ public final class TlsOptions {
         PemFile authorities = PemFile.read("client certificate authorities", clientCertificates);
         return new Contents(chain.chain(), key, authorities.certificates(), authorities.revocations(), profile);
     }
-
-    /** Returns the PEM file of the certificate chain. */
-    public Path certificateChain() {
-        return certificateChain;
-    }
-
-    /** Returns the PEM file of the private key. */
-    public Path privateKey() {
-        return privateKey;
-    }
-
-    /** Returns which versions and cipher suites of TLS the port offers. */
-    public TlsProfile profile() {
-        return profile;
-    }
-
-    /**
-     * Returns the PEM file of the authorities, or {@code null} if client certificates are not
-     * required.
-     */
-    public @Nullable Path clientCertificates() {
-        return clientCertificates;
-    }
 }

@@ -6,7 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The header fields of a request or a response, without pseudo-headers. Names are in lower case.
- * Values are text: UTF-8, or ISO 8859-1 where the bytes are no UTF-8.
+ * Values are text: UTF-8, or ISO 8859-1 where the bytes are no UTF-8. Text is written as UTF-8. To
+ * write the bytes that were read, whatever they are, use {@link #bytes}.
  *
  * <p><b>Threading.</b> Only on the client's event loop.
  */
@@ -37,4 +38,11 @@ public interface HeaderFields {
 
     /** Calls {@code action} with each name and value. It must not change them. */
     void forEach(BiConsumer<String, String> action);
+
+    /**
+     * Returns the same header fields, with values of which each character is one byte. They can be
+     * read and written back without a change. Use them for values that others compare byte by byte,
+     * such as entity tags (RFC 9110 section 8.8.3).
+     */
+    HeaderFields bytes();
 }

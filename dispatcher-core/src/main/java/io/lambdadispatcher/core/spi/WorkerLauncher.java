@@ -49,31 +49,7 @@ public interface WorkerLauncher extends AutoCloseable {
             List<String> tlsFingerprints,
             Duration maxLife,
             String version,
-            int downstreamShare) {
-        /** Creates a request for a worker without a limit of downstream connections. */
-        public LaunchRequest(
-                String function,
-                String workerId,
-                String token,
-                List<InetSocketAddress> advertisedAddresses,
-                int connections,
-                int streamsPerConnection,
-                List<String> tlsFingerprints,
-                Duration maxLife,
-                String version) {
-            this(
-                    function,
-                    workerId,
-                    token,
-                    advertisedAddresses,
-                    connections,
-                    streamsPerConnection,
-                    tlsFingerprints,
-                    maxLife,
-                    version,
-                    0);
-        }
-    }
+            int downstreamShare) {}
 
     /** The reason why a worker exited. */
     enum Cause {

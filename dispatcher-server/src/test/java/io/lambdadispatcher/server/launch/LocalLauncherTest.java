@@ -37,7 +37,8 @@ class LocalLauncherTest {
             50,
             List.of(),
             Duration.ofMinutes(3),
-            "");
+            "",
+            0);
 
     @TempDir
     Path directory;

@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Conditions and ranges of requests whose responses an intermediary may encode. The encoded
  * response is another representation than the application's, so a validator of one must never
- * stand for the bytes of the other (RFC 9110 sections 8.8, 13 and 14.2). Any thread.
+ * stand for the bytes of the other (RFC 9110 sections 8.8, 13 and 14.2). Each character of a value
+ * is one byte, and bytes above ASCII are kept (section 8.8.3). Any thread.
  *
  * <ul>
  *   <li>The entity tag of an encoded response is weak and names the encoding: {@code "a"} becomes
@@ -48,9 +49,9 @@ public final class EncodedRepresentation {
         int end = own.length() - 1;
         if (end > 0 && own.charAt(end) == '"') {
             String opaque = (weak ? own : WEAK + own).substring(0, end + (weak ? 0 : WEAK.length()));
-            response.set(HttpHeaderNames.ETAG, opaque + (weak ? OF_WEAK : OF_STRONG) + encoding + '"');
+            set(response, HttpHeaderNames.ETAG, opaque + (weak ? OF_WEAK : OF_STRONG) + encoding + '"');
         } else if (!weak) {
-            response.set(HttpHeaderNames.ETAG, WEAK + own); // Malformed, so no condition will match it.
+            set(response, HttpHeaderNames.ETAG, WEAK + own); // Malformed, so no condition will match it.
         }
     }
 
@@ -69,11 +70,11 @@ public final class EncodedRepresentation {
         }
         String match = list(request, HttpHeaderNames.IF_MATCH);
         if (match != null) {
-            set(request, HttpHeaderNames.IF_MATCH, match, restored(match, null));
+            setTags(request, HttpHeaderNames.IF_MATCH, match, restored(match, null));
         }
         String noneMatch = list(request, HttpHeaderNames.IF_NONE_MATCH);
         if (noneMatch != null) {
-            set(request, HttpHeaderNames.IF_NONE_MATCH, noneMatch, restored(noneMatch, safe ? request : null));
+            setTags(request, HttpHeaderNames.IF_NONE_MATCH, noneMatch, restored(noneMatch, safe ? request : null));
         }
         return noneMatch;
     }
@@ -97,7 +98,11 @@ public final class EncodedRepresentation {
         return head.contains(name) ? String.join(", ", head.getAll(name)) : null;
     }
 
-    private static void set(Http2Headers request, AsciiString name, String before, List<String> tags) {
+    private static void set(Http2Headers head, AsciiString name, String bytes) {
+        head.set(name, HeaderText.ofBytes(bytes));
+    }
+
+    private static void setTags(Http2Headers request, AsciiString name, String before, List<String> tags) {
         if (tags.equals(elements(before))) {
             return;
         }
@@ -106,7 +111,7 @@ public final class EncodedRepresentation {
             request.remove(name);
             request.remove(HttpHeaderNames.IF_MODIFIED_SINCE);
         } else {
-            request.set(name, String.join(", ", tags));
+            set(request, name, String.join(", ", tags));
         }
     }
 
@@ -158,12 +163,12 @@ public final class EncodedRepresentation {
             if (copy.equals(own)) {
                 plain = true;
             } else if (own.equals(original(copy, request))) {
-                response.set(HttpHeaderNames.ETAG, copy);
+                set(response, HttpHeaderNames.ETAG, copy);
                 return;
             }
         }
         if (!plain) {
-            response.set(HttpHeaderNames.ETAG, WEAK + own);
+            set(response, HttpHeaderNames.ETAG, WEAK + own);
         }
     }
 

@@ -42,6 +42,21 @@ public final class HeaderText {
     }
 
     /**
+     * Returns a value whose characters are its bytes, for example after a change of what {@code
+     * toString()} of a received value returns. Unlike {@link #bytesOf}, it never takes them for
+     * text.
+     *
+     * @throws IllegalArgumentException if a character is above one byte
+     */
+    public static AsciiString ofBytes(String bytes) {
+        if (highest(bytes) > MAX_BYTE) {
+            throw new IllegalArgumentException(
+                    "value " + HeaderSyntax.printable(bytes) + ", expected no character above one byte");
+        }
+        return new AsciiString(bytes);
+    }
+
+    /**
      * Returns the bytes of a value that a program has set. An {@link AsciiString} has them already,
      * and so has a string whose characters are the bytes of UTF-8: what {@code toString()} of a
      * received value, or a server that decodes ISO 8859-1, returns. Any other text becomes UTF-8.

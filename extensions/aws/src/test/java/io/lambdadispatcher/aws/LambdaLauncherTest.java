@@ -105,7 +105,8 @@ class LambdaLauncherTest {
                 50,
                 List.of("ab12", "cd34"),
                 Duration.ofMinutes(14),
-                "");
+                "",
+                0);
     }
 
     private static WorkerExit exit(LaunchedWorker worker) throws Exception {
@@ -227,7 +228,8 @@ class LambdaLauncherTest {
                     any.streamsPerConnection(),
                     any.tlsFingerprints(),
                     any.maxLife(),
-                    "6"));
+                    "6",
+                    0));
             FakeLambda.Invoke invoke = lambda.take();
             assertThat(invoke.path()).isEqualTo("/2015-03-31/functions/" + function + "/invocations");
             assertThat(invoke.exchange().getRequestURI().getQuery()).isEqualTo("Qualifier=6");
@@ -612,7 +614,7 @@ class LambdaLauncherTest {
     void should_invoke_nothing_that_was_not_named() {
         assertThatThrownBy(() -> launcher.warmUp("other", 1)).hasMessageContaining("other");
         assertThatThrownBy(() -> launcher.launch(
-                        new LaunchRequest("other", "w", "t", List.of(), 1, 1, List.of(), Duration.ZERO, "")))
+                        new LaunchRequest("other", "w", "t", List.of(), 1, 1, List.of(), Duration.ZERO, "", 0)))
                 .hasMessageContaining("other")
                 .hasMessageContaining("[api]");
         assertThat(lambda.untaken()).isZero();

@@ -4,7 +4,10 @@ import io.lambdadispatcher.core.spi.HeaderFields;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import java.util.List;
 
-/** Lets the rules of HTTP for encoded content change the headers that a filter sees. */
+/**
+ * Lets the rules of HTTP for encoded content change the headers that a filter sees. Entity tags are
+ * bytes, not text, so each character of a value is one byte.
+ */
 final class HeaderCopy {
     /** What the rules may change in a request. */
     private static final List<String> CONDITIONS =
@@ -34,8 +37,9 @@ final class HeaderCopy {
 
     private static FlatHeaders copy(HeaderFields fields, List<String> changed, List<String> read) {
         FlatHeaders copy = new FlatHeaders();
-        changed.forEach(name -> add(name, fields, copy));
-        read.forEach(name -> add(name, fields, copy));
+        HeaderFields bytes = fields.bytes();
+        changed.forEach(name -> add(name, bytes, copy));
+        read.forEach(name -> add(name, bytes, copy));
         return copy;
     }
 
@@ -53,7 +57,8 @@ final class HeaderCopy {
         write(changed, to, DESCRIPTION);
     }
 
-    private static void write(FlatHeaders changed, HeaderFields to, List<String> names) {
+    private static void write(FlatHeaders changed, HeaderFields fields, List<String> names) {
+        HeaderFields to = fields.bytes();
         for (String name : names) {
             if (!changed.contains(name) && to.get(name) == null) {
                 continue;

@@ -181,6 +181,10 @@ public final class CompressionRig implements ResponseSink {
         FlatHeaders requestHead = new FlatHeaders();
         requestHead.method(method).scheme("https").authority("a").path("/");
         requestHead.add(headers(namesAndValues));
+        return open(policy, requestHead);
+    }
+
+    RequestSink open(CompressionPolicy policy, FlatHeaders requestHead) {
         request = filter.open(
                 requestHead,
                 true,

@@ -15,6 +15,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -215,9 +216,85 @@ class ResponseCompressionTest {
     private HeaderFields fields(String type, List<String> calls) {
         return (HeaderFields) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {HeaderFields.class}, (self, call, args) -> {
+                    if (call.getName().equals("bytes")) {
+                        return self;
+                    }
                     calls.add(call.getName() + " " + args[0]);
                     return "content-type".equals(args[0]) ? type : null;
                 });
+    }
+
+    /**
+     * An application knows its tag by the bytes, which can be above ASCII (RFC 9110 section 8.8.3):
+     * valid UTF-8, UTF-8 that was encoded twice, ISO 8859-1, or anything else.
+     */
+    @Test
+    void should_give_the_application_the_bytes_of_its_tag_back() {
+        Random random = new Random(41);
+        for (int i = 0; i < 2000; i++) {
+            AsciiString tag = tag(random);
+            ContentEncoding encoding = ContentEncoding.values()[random.nextInt(ContentEncoding.values().length)];
+            AsciiString sent = encodedTag(encoding, tag);
+            assertThat(sent.toString()).startsWith("W/\"").contains(";").isNotEqualTo(tag.toString());
+            AsciiString other = tag(random);
+            AsciiString list = new AsciiString(other + ", " + sent);
+            AsciiString restored = new AsciiString(other + ", " + tag);
+
+            assertThat(condition(encoding, "if-none-match", list)).isEqualTo(restored);
+            assertThat(condition(encoding, "if-match", list)).isEqualTo(restored);
+            assertThat(condition(encoding, "if-match", tag)).isEqualTo(tag);
+            boolean strong = tag.charAt(0) == '"';
+            assertThat(condition(encoding, "if-range", tag)).isEqualTo(strong ? tag : null);
+            assertThat(condition(encoding, "if-range", sent)).isNull();
+            assertThat(confirmedTag(encoding, sent, tag)).isEqualTo(sent);
+        }
+    }
+
+    private static AsciiString tag(Random random) {
+        byte[] opaque = new byte[random.nextInt(6)];
+        for (int i = 0; i < opaque.length; i++) {
+            int legal = random.nextInt(0x5D + 0x80); // 0x21, 0x23 to 0x7E, 0x80 to 0xFF
+            opaque[i] = (byte) (legal == 0 ? 0x21 : legal < 0x5D ? legal + 0x22 : legal + 0x23);
+        }
+        String text = new String(opaque, StandardCharsets.ISO_8859_1);
+        String utf8 = new String("\u00e9\u65e5".getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1);
+        String twice = new String(utf8.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1);
+        String[] kinds = {text, utf8, twice, "\u00e9", text + utf8};
+        return new AsciiString((random.nextBoolean() ? "W/" : "") + '"' + kinds[random.nextInt(kinds.length)] + '"');
+    }
+
+    private static AsciiString encodedTag(ContentEncoding encoding, AsciiString tag) {
+        CompressionRig rig = new CompressionRig();
+        rig.open(policy(encoding), "GET", "accept-encoding", encoding.token());
+        FlatHeaders head = response("content-type", JSON);
+        head.add("etag", tag);
+        rig.function.response.onHead(head, false);
+        AsciiString sent = (AsciiString) rig.head.get("etag");
+        rig.request.cancel(ErrorCode.CANCELLED);
+        return sent;
+    }
+
+    /** Returns the condition that the function gets of a client that continues a download. */
+    private static CharSequence condition(ContentEncoding encoding, String name, AsciiString value) {
+        CompressionRig rig = new CompressionRig();
+        FlatHeaders head = new FlatHeaders();
+        head.method("GET").scheme("https").authority("a").path("/");
+        head.add("accept-encoding", encoding.token()).add("range", "bytes=9-").add(name, value);
+        rig.open(policy(encoding), head);
+        rig.request.cancel(ErrorCode.CANCELLED);
+        return rig.function.received.get(name);
+    }
+
+    private static CharSequence confirmedTag(ContentEncoding encoding, AsciiString copy, AsciiString tag) {
+        CompressionRig rig = new CompressionRig();
+        FlatHeaders head = new FlatHeaders();
+        head.method("GET").scheme("https").authority("a").path("/");
+        head.add("accept-encoding", encoding.token()).add("if-none-match", copy);
+        rig.open(policy(encoding), head);
+        FlatHeaders notModified = new FlatHeaders();
+        notModified.status("304").add("etag", tag);
+        rig.function.response.onHead(notModified, true);
+        return rig.head.get("etag");
     }
 
     // Bodies.

@@ -82,6 +82,11 @@ class ShadowTrafficTest {
         public void forEach(BiConsumer<String, String> action) {
             all.forEach(action);
         }
+
+        @Override
+        public HeaderFields bytes() {
+            return this;
+        }
     }
 
     /** A request for the function {@code shop}, and what its client and function do. */

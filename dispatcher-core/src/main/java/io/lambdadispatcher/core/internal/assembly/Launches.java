@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.internal.launch.WorkerInspection;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
 import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.loop.LoopFuture;
+import io.lambdadispatcher.core.internal.loop.Loops;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
@@ -240,9 +241,7 @@ public final class Launches {
     void stop() {
         supervisors.values().forEach(LaunchSupervisor::close);
         if (fleet != null) {
-            try {
-                loop.execute(fleet::beginLeaving);
-            } catch (RejectedExecutionException e) {
+            if (!Loops.execute(loop, fleet::beginLeaving)) {
                 log.debug("the event loop of the fleet has ended, so other dispatchers find out by themselves");
             }
         }

@@ -1,5 +1,7 @@
 package io.lambdadispatcher.core.internal.capacity;
 
+import io.lambdadispatcher.core.observe.ServiceTimes;
+
 /**
  * Quantiles of recent durations: each duration has half of the weight after 1,000 further ones. A
  * quantile is at most 25 % too high. Confined to one event loop.

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.capacity;
 
+import io.lambdadispatcher.core.observe.ServiceTimes;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.LoopFuture;
+import io.lambdadispatcher.core.internal.loop.Loops;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
@@ -30,7 +31,6 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -62,13 +62,27 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
     private boolean ended;
 
     private EmbeddedExchange(
-            EventLoop loop, Object client, Duration unreadTimeout, DeadlineQueue<EmbeddedExchange> undelivered) {
+            EventLoop loop,
+            DispatchRequest request,
+            Object client,
+            Duration unreadTimeout,
+            DeadlineQueue<EmbeddedExchange> undelivered) {
+        if (Exchange.isTunnel(request.headers())) {
+            // The two directions of a tunnel end separately, which this API cannot express.
+            throw new IllegalArgumentException("request with method CONNECT, expected a method that opens no tunnel");
+        }
+        String named = request.client();
         this.loop = loop;
         this.response = new LoopFuture<>(loop);
         this.trailers = new LoopFuture<>(loop);
         this.unreadTimeout = unreadTimeout;
         this.undelivered = undelivered;
-        this.client = client;
+        this.client = named == null ? client : named;
+        response.whenComplete((answer, error) -> {
+            if (response.isCancelled()) {
+                cancel();
+            }
+        });
     }
 
     /**
@@ -87,7 +101,7 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
             DispatchRequest request,
             Duration unreadTimeout,
             DeadlineQueue<EmbeddedExchange> undelivered) {
-        EmbeddedExchange exchange = create(loop, request, EMBEDDER, unreadTimeout, undelivered);
+        EmbeddedExchange exchange = new EmbeddedExchange(loop, request, EMBEDDER, unreadTimeout, undelivered);
         Http2Headers head = RequestHeaders.head(request.headers(), request.body() == null);
         return exchange.begun(exchange.onLoop(() -> exchange.open(opener, request, head)));
     }
@@ -105,30 +119,9 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
             Object client,
             Duration unreadTimeout,
             DeadlineQueue<EmbeddedExchange> undelivered) {
-        EmbeddedExchange exchange = create(loop, request, client, unreadTimeout, undelivered);
+        EmbeddedExchange exchange = new EmbeddedExchange(loop, request, client, unreadTimeout, undelivered);
         Http2Headers head = RequestHeaders.head(request.headers(), request.body() == null);
-        return exchange.begun(exchange.inTask(() -> exchange.open(opener, request, head)));
-    }
-
-    private static EmbeddedExchange create(
-            EventLoop loop,
-            DispatchRequest request,
-            Object client,
-            Duration unreadTimeout,
-            DeadlineQueue<EmbeddedExchange> undelivered) {
-        if (Exchange.isTunnel(request.headers())) {
-            // The two directions of a tunnel end separately, which this API cannot express.
-            throw new IllegalArgumentException("request with method CONNECT, expected a method that opens no tunnel");
-        }
-        String named = request.client();
-        EmbeddedExchange exchange =
-                new EmbeddedExchange(loop, named == null ? client : named, unreadTimeout, undelivered);
-        exchange.response.whenComplete((response, error) -> {
-            if (exchange.response.isCancelled()) {
-                exchange.cancel();
-            }
-        });
-        return exchange;
+        return exchange.begun(Loops.execute(loop, () -> exchange.open(opener, request, head)));
     }
 
     private CompletionStage<DispatchResponse> begun(boolean loopRuns) {
@@ -144,16 +137,7 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
             call.run();
             return true;
         }
-        return inTask(call);
-    }
-
-    private boolean inTask(Runnable call) {
-        try {
-            loop.execute(call);
-            return true;
-        } catch (RejectedExecutionException e) {
-            return false;
-        }
+        return Loops.execute(loop, call);
     }
 
     private void open(ExchangeOpener opener, DispatchRequest from, Http2Headers head) {

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.engine;
 
+import io.lambdadispatcher.core.internal.loop.Loops;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerAdapter;
@@ -9,7 +10,6 @@ import io.netty.channel.ChannelOutboundBuffer;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.RejectedExecutionException;
 
 /**
  * The accepted channels. A channel stays here until all its handlers know that it is closed, which
@@ -53,12 +53,9 @@ final class AcceptedChannels extends ChannelHandlerAdapter {
     }
 
     private void close(Channel channel) {
-        try {
-            // Bypasses the pipeline, because Netty's HTTP/2 handler would wait for its streams to
-            // end. The dispatcher has already waited for them.
-            channel.eventLoop().execute(() -> closeNow(channel));
-        } catch (RejectedExecutionException e) {
-            // The embedding program has ended the event loop, and with it the channel.
+        // Bypasses the pipeline, because Netty's HTTP/2 handler would wait for its streams to end.
+        // The dispatcher has already waited for them.
+        if (!Loops.execute(channel.eventLoop(), () -> closeNow(channel))) {
             open.remove(channel);
         }
     }

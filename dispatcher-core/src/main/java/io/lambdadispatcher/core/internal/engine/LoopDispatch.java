@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.exchange.UnsentExchange;
 import io.lambdadispatcher.core.internal.filter.FilterLoop;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.core.internal.loop.Loops;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -134,13 +135,11 @@ final class LoopDispatch implements ExchangeOpener {
      * @param then runs on the event loop, when it uses the options
      */
     void setOptions(FunctionOptions options) {
-        try {
-            loop.execute(() -> owners.stream()
-                    .filter(owner -> owner.function().equals(options.name()))
-                    .forEach(owner -> owner.setOptions(options)));
-        } catch (RejectedExecutionException e) {
-            // The embedding program has ended the event loop.
-        }
+        Loops.execute(
+                loop,
+                () -> owners.stream()
+                        .filter(owner -> owner.function().equals(options.name()))
+                        .forEach(owner -> owner.setOptions(options)));
     }
 
     /**
@@ -149,9 +148,7 @@ final class LoopDispatch implements ExchangeOpener {
      */
     CompletableFuture<Void> quiet() {
         CompletableFuture<Void> quiet = new CompletableFuture<>();
-        try {
-            loop.execute(() -> awaitQuiet(quiet));
-        } catch (RejectedExecutionException e) {
+        if (!Loops.execute(loop, () -> awaitQuiet(quiet))) {
             quiet.complete(null);
         }
         return quiet;

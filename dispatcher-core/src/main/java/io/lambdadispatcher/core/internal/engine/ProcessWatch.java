@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.engine;
 
 import io.lambdadispatcher.core.internal.loop.Incidents;
+import io.lambdadispatcher.core.internal.loop.Loops;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.ProcessSnapshot;
 import io.netty.util.concurrent.EventExecutor;
@@ -18,7 +19,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -103,14 +103,12 @@ public final class ProcessWatch {
                 lag = isWaiting(loop) ? lag : Math.max(lag, now - unanswered);
                 continue;
             }
-            try {
-                loop.execute(() -> {
-                    // What was before the latest question has been reported.
-                    lagNanos.accumulateAndGet(System.nanoTime() - askedLastNanos, Math::max);
-                    askedNanos.remove(loop);
-                });
-            } catch (RejectedExecutionException e) {
-                // The event loop has ended.
+            boolean asked = Loops.execute(loop, () -> {
+                // What was before the latest question has been reported.
+                lagNanos.accumulateAndGet(System.nanoTime() - askedLastNanos, Math::max);
+                askedNanos.remove(loop);
+            });
+            if (!asked) {
                 askedNanos.remove(loop);
             }
         }

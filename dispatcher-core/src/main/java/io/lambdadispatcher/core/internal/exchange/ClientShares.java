@@ -25,11 +25,7 @@ public final class ClientShares {
 
     /** Has to be called once for each share that was acquired or kept. */
     public void release(ClientShare share) {
-        shares.computeIfPresent(share.key, ClientShares::release);
-    }
-
-    private static @Nullable ClientShare release(Object client, ClientShare share) {
-        return --share.references == 0 ? null : share;
+        shares.computeIfPresent(share.key, (client, present) -> --present.references == 0 ? null : present);
     }
 
     public int size() {

@@ -6,16 +6,17 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The part of a request's body that arrives before a worker stream is found, in order. Owns its
+ * The part of a request's body that waits for a worker stream or for a handler, in order. Owns its
  * buffers: the parts that were added, and copies of small parts. Event loop only.
  */
-final class EarlyBody {
+public final class EarlyBody {
     private final ArrayDeque<ByteBuf> parts = new ArrayDeque<>(4);
 
     /** The last part, if it consists of small parts and has room for more. */
     private @Nullable ByteBuf joined;
 
-    void add(ByteBuf part) {
+    /** @param part owned by this method */
+    public void add(ByteBuf part) {
         if (!part.isReadable()) {
             if (parts.isEmpty()) {
                 parts.add(part);
@@ -33,7 +34,7 @@ final class EarlyBody {
         }
     }
 
-    boolean isEmpty() {
+    public boolean isEmpty() {
         return parts.isEmpty();
     }
 
@@ -63,10 +64,10 @@ final class EarlyBody {
     }
 
     /** @return the next part, owned by the caller; {@code null} if there is none */
-    @Nullable
-    ByteBuf poll() {
-        joined = null;
-        return parts.poll();
+    public @Nullable ByteBuf poll() {
+        ByteBuf first = parts.poll();
+        joined = first == joined ? null : joined;
+        return first;
     }
 
     /** Returns another body with the same parts, owned by the caller. */
@@ -77,9 +78,13 @@ final class EarlyBody {
         return copy;
     }
 
-    void release() {
+    /** Releases all parts. Returns the number of their bytes. */
+    public int release() {
+        int bytes = 0;
         for (ByteBuf part = poll(); part != null; part = poll()) {
+            bytes += part.readableBytes();
             part.release();
         }
+        return bytes;
     }
 }

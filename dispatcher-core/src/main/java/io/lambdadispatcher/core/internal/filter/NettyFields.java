@@ -16,31 +16,41 @@ import org.jspecify.annotations.Nullable;
  *
  * @param read returns the headers
  * @param write returns the headers for a change
+ * @param ofBytes whether each character of a value is one byte. Otherwise, values are text
  */
-record NettyFields(Supplier<Http2Headers> read, Supplier<Http2Headers> write) implements HeaderFields {
+record NettyFields(Supplier<Http2Headers> read, Supplier<Http2Headers> write, boolean ofBytes) implements HeaderFields {
+    NettyFields(Supplier<Http2Headers> read, Supplier<Http2Headers> write) {
+        this(read, write, false);
+    }
+
+    private String shown(CharSequence value) {
+        return ofBytes ? value.toString() : HeaderText.decode(value);
+    }
+
+    private CharSequence checked(String name, String value) {
+        OutgoingHeaders.verifyName(name);
+        return OutgoingHeaders.verifyValue(name, ofBytes ? HeaderText.ofBytes(value) : value);
+    }
+
     @Override
     public @Nullable String get(String name) {
         CharSequence value = read.get().get(AsciiString.of(name));
-        return value == null ? null : HeaderText.decode(value);
+        return value == null ? null : shown(value);
     }
 
     @Override
     public List<String> getAll(String name) {
-        return read.get().getAll(AsciiString.of(name)).stream()
-                .map(HeaderText::decode)
-                .toList();
+        return read.get().getAll(AsciiString.of(name)).stream().map(this::shown).toList();
     }
 
     @Override
     public void set(String name, String value) {
-        OutgoingHeaders.verifyName(name);
-        write.get().set(nameOf(name), OutgoingHeaders.verifyValue(name, value));
+        write.get().set(nameOf(name), checked(name, value));
     }
 
     @Override
     public void add(String name, String value) {
-        OutgoingHeaders.verifyName(name);
-        write.get().add(nameOf(name), OutgoingHeaders.verifyValue(name, value));
+        write.get().add(nameOf(name), checked(name, value));
     }
 
     @Override
@@ -57,8 +67,13 @@ record NettyFields(Supplier<Http2Headers> read, Supplier<Http2Headers> write) im
     public void forEach(BiConsumer<String, String> action) {
         read.get().forEach(field -> {
             if (field.getKey().charAt(0) != ':') {
-                action.accept(field.getKey().toString(), HeaderText.decode(field.getValue()));
+                action.accept(field.getKey().toString(), shown(field.getValue()));
             }
         });
+    }
+
+    @Override
+    public HeaderFields bytes() {
+        return new NettyFields(read, write, true);
     }
 }

@@ -1,10 +1,10 @@
 package io.lambdadispatcher.core.internal.filter;
 
+import io.lambdadispatcher.core.internal.loop.Loops;
 import io.lambdadispatcher.core.spi.Decision;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.Future;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
@@ -38,16 +38,12 @@ final class PendingDecision {
     void ask(CompletionStage<Decision> decision, BiConsumer<@Nullable Decision, @Nullable Throwable> then) {
         asked = decision;
         decision.whenComplete((decided, error) -> {
-            try {
-                loop.execute(() -> {
-                    if (asked == decision) {
-                        asked = null;
-                        then.accept(decided, error);
-                    }
-                });
-            } catch (RejectedExecutionException e) {
-                // The event loop has ended, and its clients with it.
-            }
+            Loops.execute(loop, () -> {
+                if (asked == decision) {
+                    asked = null;
+                    then.accept(decided, error);
+                }
+            });
         });
     }
 

@@ -118,7 +118,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
         UnsentLimit.set(channel);
         Rules current = rules.get();
         IngressContext context = new IngressContext(
-                current.limits(), current.headers(), account, drain, current.errors(), scheme, client, observer);
+                current.limits(), current.headers(), account, drain, current.errors(), scheme, client, observer, null);
         SslContext secured = tls;
         if (secured == null) {
             channel.pipeline().addLast(new ProtocolDetector(context, leftNanos));

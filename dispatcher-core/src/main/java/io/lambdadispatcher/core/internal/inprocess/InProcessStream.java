@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.loop.Loops;
 import io.lambdadispatcher.core.internal.pool.PooledConnection;
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.FlatHeaders;
@@ -16,7 +17,6 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
-import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -75,12 +75,7 @@ final class InProcessStream implements Carrier, RequestSink {
      * @return false if the loop has ended, and with it the dispatcher
      */
     boolean onLoop(Runnable action) {
-        try {
-            loop().execute(action);
-            return true;
-        } catch (RejectedExecutionException e) {
-            return false;
-        }
+        return Loops.execute(loop(), action);
     }
 
     @Override

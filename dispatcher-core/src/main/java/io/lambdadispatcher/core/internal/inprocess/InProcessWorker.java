@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.inprocess;
 
 import io.lambdadispatcher.core.internal.capacity.WorkerLives;
+import io.lambdadispatcher.core.internal.loop.Loops;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents;
@@ -18,7 +19,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -119,11 +119,7 @@ public final class InProcessWorker implements WorkerLink {
     }
 
     private static void onLoop(InProcessSlots slots, Consumer<InProcessSlots> action) {
-        try {
-            slots.shard.loop().execute(() -> action.accept(slots));
-        } catch (RejectedExecutionException e) {
-            // The embedding program has shut down that event loop and all its requests.
-        }
+        Loops.execute(slots.shard.loop(), () -> action.accept(slots));
     }
 
     private void onSlotsGone() {

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.inprocess;
 
+import io.lambdadispatcher.core.internal.exchange.EarlyBody;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
@@ -181,7 +182,7 @@ final class StageCall implements InProcessCall {
 
     /** Passes parts on as the handler asks for them. */
     private final class RequestBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
-        private final BodyParts parts = new BodyParts();
+        private final EarlyBody parts = new EarlyBody();
         private Flow.@Nullable Subscriber<? super ByteBuf> subscriber;
         private long asked;
         private boolean ended;
@@ -226,7 +227,7 @@ final class StageCall implements InProcessCall {
         public void cancel() {
             stream.onLoop(() -> {
                 stopped = true;
-                int dropped = parts.drop();
+                int dropped = parts.release();
                 if (dropped > 0) {
                     stream.onRequestTaken(StageCall.this, dropped);
                 }
@@ -269,7 +270,7 @@ final class StageCall implements InProcessCall {
                 }
             } catch (Throwable e) {
                 stopped = true;
-                parts.drop();
+                parts.release();
                 fail(e);
             } finally {
                 passing = false;
@@ -277,7 +278,7 @@ final class StageCall implements InProcessCall {
         }
 
         void stop() {
-            parts.drop();
+            parts.release();
             Flow.Subscriber<? super ByteBuf> to = subscriber;
             if (!stopped) {
                 stopped = true;

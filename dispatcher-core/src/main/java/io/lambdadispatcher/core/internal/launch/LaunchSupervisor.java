@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.internal.fleet.FleetFunction;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.SlotState;
 import io.lambdadispatcher.core.internal.loop.Incidents;
+import io.lambdadispatcher.core.internal.loop.Loops;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -37,7 +38,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -126,10 +126,7 @@ public final class LaunchSupervisor {
 
     /** Stops launching for good. */
     public void close() {
-        try {
-            executor.execute(confined::close);
-        } catch (RejectedExecutionException e) {
-            // The embedding program has ended the event loop, and nothing is launched any more.
+        if (!Loops.execute(executor, confined::close)) {
             log.debug("the event loop of a function has ended before the dispatcher");
         }
     }

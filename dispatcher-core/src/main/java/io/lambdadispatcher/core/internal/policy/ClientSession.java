@@ -99,22 +99,6 @@ public final class ClientSession {
     }
 
     /**
-     * Returns where a request stands among all requests: the same point from 0 to 1 for each
-     * request with the same key, on every dispatcher, or a random one if the request has no key
-     * that its client chooses.
-     */
-    public static double point(Affinity affinity, Http2Headers head) {
-        CharSequence key = switch (affinity.kind()) {
-            case HEADER -> head.get(affinity.name());
-            case COOKIE -> cookie(affinity, head);
-            case NONE, OWN_COOKIE, SESSION_HEADER -> null;
-        };
-        return key == null
-                ? ThreadLocalRandom.current().nextDouble()
-                : (Rendezvous.mix(Rendezvous.hash(key)) >>> 11) * 0x1.0p-53;
-    }
-
-    /**
      * Returns whether the request should wait, because the worker that it names has no room. No
      * other worker has the state of the session.
      *

@@ -167,7 +167,7 @@ public final class Rendezvous {
     }
 
     /** Spreads each bit over all bits (the finalizer of MurmurHash3). */
-    static long mix(long value) {
+    private static long mix(long value) {
         long mixed = value;
         mixed = (mixed ^ mixed >>> 33) * 0xff51afd7ed558ccdL;
         mixed = (mixed ^ mixed >>> 33) * 0xc4ceb9fe1a85ec53L;

@@ -6,11 +6,11 @@ import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.Try;
+import io.lambdadispatcher.core.internal.loop.Loops;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -93,12 +93,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
      */
     private static boolean pass(EventLoop from, EventLoop to, Runnable call) {
         assert from.inEventLoop();
-        try {
-            to.execute(call);
-            return true;
-        } catch (RejectedExecutionException e) {
-            return false;
-        }
+        return Loops.execute(to, call);
     }
 
     // Calls towards the worker, on the exchange's event loop.

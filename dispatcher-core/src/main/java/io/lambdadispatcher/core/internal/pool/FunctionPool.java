@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestAdmission;
 import io.lambdadispatcher.core.internal.loop.Incidents;
+import io.lambdadispatcher.core.internal.loop.Loops;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.internal.policy.PriorityShares;
 import io.lambdadispatcher.core.internal.policy.SlowStart;
@@ -369,11 +370,7 @@ public final class FunctionPool {
         launchPause = pause;
         if (pause != null && queued() > 0) {
             for (PoolShard shard : shards) {
-                try {
-                    shard.loop().execute(shard.queue::refuseWaiting);
-                } catch (RejectedExecutionException e) {
-                    // The embedding program has shut down that event loop and all its requests.
-                }
+                Loops.execute(shard.loop(), shard.queue::refuseWaiting);
             }
         }
     }
@@ -462,11 +459,7 @@ public final class FunctionPool {
     public void limit(String workerId, int exchanges) {
         int each = (exchanges - 1) / options.connectionsPerWorker() + 1;
         for (PoolShard shard : shards) {
-            try {
-                shard.loop().execute(() -> shard.workers().limit(workerId, each));
-            } catch (RejectedExecutionException e) {
-                // The embedding program has shut down that event loop and all its requests.
-            }
+            Loops.execute(shard.loop(), () -> shard.workers().limit(workerId, each));
         }
     }
 

@@ -1,13 +1,13 @@
 package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
-import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.policy.Rendezvous;
 import io.lambdadispatcher.core.internal.policy.SlowStart;
 import io.lambdadispatcher.core.internal.policy.WorkerHealth;
 import io.lambdadispatcher.core.internal.policy.WorkerHealth.Verdict;
 import io.lambdadispatcher.core.internal.policy.WorkerTag;
+import io.lambdadispatcher.core.observe.ServiceTimes;
 import io.lambdadispatcher.core.observe.WorkerKind;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;

@@ -3,14 +3,14 @@ package io.lambdadispatcher.core.internal.pool;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
-import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
+import io.lambdadispatcher.core.internal.loop.Loops;
+import io.lambdadispatcher.core.observe.ServiceTimes;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.RejectedExecutionException;
 
 /**
  * Takes one sample of all shards of a pool. Each shard answers on its event loop, and the loop that
@@ -32,9 +32,7 @@ final class Sampling {
 
     CompletionStage<Demand> start() {
         for (PoolShard shard : shards) {
-            try {
-                shard.loop().execute(() -> add(shard.sample(withWorkers)));
-            } catch (RejectedExecutionException e) {
+            if (!Loops.execute(shard.loop(), () -> add(shard.sample(withWorkers)))) {
                 // The embedding program has shut down that event loop and all its requests.
                 add(new Demand(0, 0, 0, 0, 0, new ServiceTimes(), null));
             }

@@ -2,9 +2,9 @@ package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
-import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.observe.Outcome;
+import io.lambdadispatcher.core.observe.ServiceTimes;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

@@ -23,10 +23,6 @@ final class WaitingMemory {
         freeBytes = free;
     }
 
-    long bytes() {
-        return bytes;
-    }
-
     void add(long more) {
         bytes += more;
     }

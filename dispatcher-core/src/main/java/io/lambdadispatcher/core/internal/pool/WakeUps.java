@@ -3,8 +3,8 @@ package io.lambdadispatcher.core.internal.pool;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.loop.FairQueue;
 import io.lambdadispatcher.core.internal.loop.LoopClock;
+import io.lambdadispatcher.core.internal.loop.Loops;
 import io.netty.channel.EventLoop;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
@@ -181,11 +181,8 @@ final class WakeUps {
             if (!wokenNanos.compareAndSet(0, loop.ticker().nanoTime() | 1)) {
                 return true;
             }
-            try {
-                loop.execute(onWoken);
+            if (Loops.execute(loop, onWoken)) {
                 return true;
-            } catch (RejectedExecutionException e) {
-                // The event loop has just ended.
             }
         }
         waiting.hide();

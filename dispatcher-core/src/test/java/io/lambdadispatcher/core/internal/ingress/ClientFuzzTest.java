@@ -118,7 +118,8 @@ class ClientFuzzTest {
                 new ErrorAnswers(null, ForwardingPolicy.defaults(), null, new CorsMemory(), Incidents.unobserved()),
                 "http",
                 channel.remoteAddress(),
-                DispatcherObserver.NONE);
+                DispatcherObserver.NONE,
+                null);
         if (http2) {
             Http2ClientConnection.install(channel.pipeline(), context);
             channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf(), Unpooled.wrappedBuffer(EMPTY_SETTINGS));

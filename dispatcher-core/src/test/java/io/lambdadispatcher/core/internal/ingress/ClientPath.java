@@ -100,7 +100,8 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
                 new ErrorAnswers(null, forwarding, null, cors, Incidents.unobserved()),
                 "http",
                 channel.remoteAddress(),
-                DispatcherObserver.NONE);
+                DispatcherObserver.NONE,
+                null);
     }
 
     /**

@@ -99,7 +99,7 @@ public final class ConnectionKeeper {
     private final EventLoop loop;
     private final Owner owner;
     private final DownstreamShare share;
-    private final RequestLimit limit;
+    private final RequestLimit.Part limit;
     private final long deadlineNanos;
     private final Tally tally = new Tally();
     private final Backoff backoff = new Backoff(FIRST_WAIT_MILLIS, MOST_WAIT_MILLIS, ConnectionKeeper::random);
@@ -112,7 +112,8 @@ public final class ConnectionKeeper {
     private @Nullable DispatcherConnection connection;
 
     /**
-     * @param first index in the list of addresses at which the keeper starts
+     * @param index of the connection among those to its dispatcher. With several addresses, the
+     *     keeper starts at this one
      * @param slots {@code null} until {@link #share}
      * @param deadlineNanos time by {@link System#nanoTime}; 0 if there is none
      */
@@ -122,7 +123,7 @@ public final class ConnectionKeeper {
             Dialler dialler,
             EventLoop loop,
             List<InetSocketAddress> addresses,
-            int first,
+            int index,
             @Nullable Slots slots,
             DownstreamShare share,
             RequestLimit limit,
@@ -132,11 +133,11 @@ public final class ConnectionKeeper {
         this.addresses = addresses;
         this.slots = slots;
         this.share = share;
-        this.limit = limit;
+        this.limit = limit.part(index);
         this.handler = handler;
         this.dialler = dialler;
         this.loop = loop;
-        this.nextAddress = first % addresses.size();
+        this.nextAddress = index % addresses.size();
         this.address = HostPort.text(addresses.get(nextAddress));
         this.deadlineNanos = deadlineNanos;
         this.owner = owner;
@@ -144,6 +145,11 @@ public final class ConnectionKeeper {
 
     Tally tally() {
         return tally;
+    }
+
+    /** Returns what the connection takes of the worker's limit. */
+    RequestLimit.Part limit() {
+        return limit;
     }
 
     /** Returns the address that is dialled first or was last, or that the dispatcher has named. */

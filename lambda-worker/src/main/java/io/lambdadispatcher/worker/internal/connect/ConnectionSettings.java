@@ -9,7 +9,7 @@ package io.lambdadispatcher.worker.internal.connect;
  * @param agent software and version
  * @param zone availability zone of the worker; empty if it is not known
  * @param share how many downstream connections the worker may have
- * @param limit how many requests the worker takes at once
+ * @param limit how many requests the connection takes at once
  */
 record ConnectionSettings(
         String authority,
@@ -22,7 +22,7 @@ record ConnectionSettings(
         String agent,
         String zone,
         DownstreamShare share,
-        RequestLimit limit) {
+        RequestLimit.Part limit) {
     @Override
     public String toString() {
         return "ConnectionSettings[" + authority + "]";

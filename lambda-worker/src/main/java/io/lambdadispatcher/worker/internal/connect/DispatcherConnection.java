@@ -207,10 +207,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         if (state == State.SERVING) {
             // A limit comes before the first request.
             load = new LoadMeter(
-                    http2.ctx().executor(),
-                    settings.share()::confirmed,
-                    settings.limit()::ofConnection,
-                    control()::send);
+                    http2.ctx().executor(), settings.share()::confirmed, settings.limit()::requests, control()::send);
             settings.limit().add(limitListener);
             load.start();
             control().send(new Readiness(true));

@@ -12,6 +12,7 @@ import io.netty.channel.EventLoopGroup;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -152,12 +153,12 @@ public final class Dispatchers {
         }
     }
 
-    private ConnectionKeeper add(EventLoop loop, List<InetSocketAddress> addresses, int first) {
+    private ConnectionKeeper add(EventLoop loop, List<InetSocketAddress> addresses, int index) {
         if (slots == null && keepers.size() == config.connections()) {
             share();
         }
         ConnectionKeeper keeper = new ConnectionKeeper(
-                config, handler, dialler, loop, addresses, first, slots, share, limit, deadlineNanos, new Events());
+                config, handler, dialler, loop, addresses, index, slots, share, limit, deadlineNanos, new Events());
         keepers.add(keeper);
         keeper.start();
         return keeper;
@@ -266,12 +267,17 @@ public final class Dispatchers {
                 its.add(up.contains(keeper) ? connected++ : its.size(), keeper);
             }
         }
-        for (int i = config.connections(); i < its.size(); i++) {
-            drop(its.get(i));
-        }
+        int kept = Math.min(its.size(), config.connections());
+        its.subList(kept, its.size()).forEach(this::drop);
+        its.subList(0, kept)
+                .sort(Comparator.comparingInt(keeper -> keeper.limit().index()));
         InetSocketAddress address = HostPort.parse(target);
-        for (int i = its.size(); i < config.connections() && address != null; i++) {
-            members.put(add(loops.next(), List.of(address), 0), target);
+        for (int i = 0; i < config.connections(); i++) {
+            if (i < kept) {
+                its.get(i).limit().setIndex(i);
+            } else if (address != null) {
+                members.put(add(loops.next(), List.of(address), i), target);
+            }
         }
     }
 

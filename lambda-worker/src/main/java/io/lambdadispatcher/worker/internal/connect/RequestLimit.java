@@ -6,8 +6,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * How many requests the worker takes at once, which its application may change at any time. Each
- * connection tells its dispatcher its part of it. If several dispatchers send requests, {@link
- * Slots} also refuse what exceeds the limit. Any thread.
+ * connection tells its dispatcher its part of it. The parts of the connections to one dispatcher
+ * are the limit together, except that each has at least one request. If several dispatchers send
+ * requests, {@link Slots} also refuse what exceeds the limit. Any thread.
  */
 public final class RequestLimit {
     private final int connections;
@@ -48,18 +49,46 @@ public final class RequestLimit {
         shared.limit(limit);
     }
 
-    /** @param listener called after each change, on any thread, until it is removed */
-    void add(Runnable listener) {
-        listeners.add(listener);
+    /** @param index of the connection among those to its dispatcher */
+    Part part(int index) {
+        return new Part(index);
     }
 
-    void remove(Runnable listener) {
-        listeners.remove(listener);
-    }
+    /** The part of one connection. Any thread. */
+    final class Part {
+        private volatile int index;
 
-    /** Returns the part of each connection; 0 = as many requests as it has worker streams. */
-    int ofConnection() {
-        int now = limit;
-        return now == most ? 0 : Math.max(1, now / connections);
+        private Part(int index) {
+            this.index = index;
+        }
+
+        int index() {
+            return index;
+        }
+
+        /** Changes the index, because the dispatcher has other connections now. */
+        void setIndex(int value) {
+            int before = requests();
+            index = value;
+            if (requests() != before) {
+                listeners.forEach(Runnable::run);
+            }
+        }
+
+        /** Returns the most requests at once; 0 = as many as the connection has worker streams. */
+        int requests() {
+            int now = limit;
+            int more = index < now % connections ? 1 : 0;
+            return now == most ? 0 : Math.max(1, now / connections + more);
+        }
+
+        /** @param listener called after each change, on any thread, until it is removed */
+        void add(Runnable listener) {
+            listeners.add(listener);
+        }
+
+        void remove(Runnable listener) {
+            listeners.remove(listener);
+        }
     }
 }

@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The rules of the AWS Lambda Web Adapter for AWS_LWA_ENABLE_COMPRESSION. */
 @Timeout(180)
@@ -136,6 +137,34 @@ class GzippedResponseTest {
             assertThat(heads.take()).containsIgnoringCase("if-none-match: \"a\"");
             stream.exchange(get("/").add("range", "bytes=9-").add("if-range", "Fri, 20 Nov 2026 10:00:00 GMT"));
             assertThat(heads.take()).doesNotContainIgnoringCase("range");
+        }
+    }
+
+    /** The application compares the bytes, which are UTF-8 or anything else (RFC 9110 section 8.8.3). */
+    @ParameterizedTest
+    @ValueSource(strings = {"\u00e9", "\u00c3\u00a9", "\u0083\u00c2\u00ff"})
+    void should_keep_the_bytes_of_a_tag(String opaque) throws Exception {
+        BlockingQueue<String> heads = new LinkedBlockingQueue<>();
+        String answer = "HTTP/1.1 200 OK\r\nETag: \"" + opaque + "\"\r\nContent-Type: text/plain\r\nContent-Length: "
+                + TEXT.length() + "\r\n\r\n" + TEXT;
+        try (RawApp app = new RawApp(connection -> {
+                    for (String head = connection.readHead(); !head.isEmpty(); head = connection.readHead()) {
+                        heads.add(head);
+                        connection.write(answer);
+                    }
+                });
+                Harness harness = worker(app)) {
+            ScriptedStream stream = harness.stream();
+            CharSequence sent = stream.exchange(get("/").add("accept-encoding", "gzip"))
+                    .head()
+                    .headers()
+                    .get("etag");
+            heads.take();
+            assertThat(sent).hasToString("W/\"" + opaque + ";gzip\"");
+            Http2Headers revalidating = get("/").add("accept-encoding", "gzip").add("if-none-match", sent);
+            assertThat(stream.exchange(revalidating).head().headers().get("etag"))
+                    .isEqualTo(sent);
+            assertThat(heads.take()).containsIgnoringCase("if-none-match: \"" + opaque + "\"\r\n");
         }
     }
 

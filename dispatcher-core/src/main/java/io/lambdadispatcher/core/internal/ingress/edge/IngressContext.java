@@ -28,19 +28,6 @@ public record IngressContext(
         DispatcherObserver observer,
         @Nullable AsciiString certificate) {
 
-    /** Creates what a connection needs whose client has no certificate. */
-    public IngressContext(
-            HttpLimits limits,
-            TrustedHeaders headers,
-            ClientAccount account,
-            IngressDrain drain,
-            ErrorAnswers errors,
-            String scheme,
-            @Nullable SocketAddress client,
-            DispatcherObserver observer) {
-        this(limits, headers, account, drain, errors, scheme, client, observer, null);
-    }
-
     public IngressContext withCertificate(@Nullable AsciiString value) {
         return new IngressContext(limits, headers, account, drain, errors, scheme, client, observer, value);
     }

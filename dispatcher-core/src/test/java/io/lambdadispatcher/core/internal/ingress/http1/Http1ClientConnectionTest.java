@@ -151,7 +151,8 @@ class Http1ClientConnectionTest {
                                 null, ForwardingPolicy.defaults(), null, new CorsMemory(), Incidents.unobserved()),
                         "http",
                         channel.remoteAddress(),
-                        observer));
+                        observer,
+                        null));
     }
 
     @AfterEach

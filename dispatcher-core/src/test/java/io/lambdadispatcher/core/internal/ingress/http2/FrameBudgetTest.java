@@ -67,7 +67,8 @@ class FrameBudgetTest {
                                 null, ForwardingPolicy.defaults(), null, new CorsMemory(), Incidents.unobserved()),
                         "http",
                         channel.remoteAddress(),
-                        DispatcherObserver.NONE));
+                        DispatcherObserver.NONE,
+                        null));
         channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf());
         send(Http2FrameTypes.SETTINGS, 0, 0, Unpooled.EMPTY_BUFFER);
         flush();

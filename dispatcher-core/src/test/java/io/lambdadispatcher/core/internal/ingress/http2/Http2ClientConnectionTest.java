@@ -143,7 +143,8 @@ class Http2ClientConnectionTest {
                                 null, ForwardingPolicy.defaults(), null, new CorsMemory(), Incidents.unobserved()),
                         "http",
                         channel.remoteAddress(),
-                        observer));
+                        observer,
+                        null));
         channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf());
         read(NO_WINDOW);
         sent(0);

@@ -33,7 +33,8 @@ class SameProgramLauncherTest {
             10,
             List.of(),
             Duration.ZERO,
-            "");
+            "",
+            0);
 
     private static SameProgramLauncher shell(String script) {
         return new SameProgramLauncher(List.of("/bin/sh", "-c", script));

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.core.internal.capacity;
+package io.lambdadispatcher.core.observe;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.core.internal.capacity;
+package io.lambdadispatcher.core.observe;
 
 /**
  * A histogram of durations from 1 µs to 18 minutes, with four buckets per power of two. A quantile
@@ -13,15 +13,21 @@ public final class ServiceTimes {
     private final long[] counts = new long[BUCKETS];
     private long count;
 
+    /** Creates a histogram without durations. */
+    public ServiceTimes() {}
+
+    /** Adds a duration. */
     public void record(long nanos) {
         counts[bucket(nanos)]++;
         count++;
     }
 
+    /** Returns how many durations were added. */
     public long count() {
         return count;
     }
 
+    /** Adds all durations of another histogram. */
     public void addAll(ServiceTimes other) {
         for (int i = 0; i < BUCKETS; i++) {
             counts[i] += other.counts[i];
