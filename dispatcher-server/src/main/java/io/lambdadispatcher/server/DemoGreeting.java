@@ -29,19 +29,18 @@ final class DemoGreeting {
         this.whatToTry = whatToTry;
     }
 
+    /** Prints everything in one write, so that no line of the log comes in between. */
     void print(PrintWriter out) {
         List<String> urls = server.publicUrls();
-        out.println();
-        out.println("The demo is ready. Try:");
-        out.println();
-        whatToTry(urls).forEach(line -> out.println("  " + line));
-        out.println();
-        urls.forEach(url -> out.println("Clients:  " + url));
+        List<String> lines = new ArrayList<>(List.of("", "The demo is ready. Try:", ""));
+        whatToTry(urls).forEach(line -> lines.add("  " + line));
+        lines.add("");
+        urls.forEach(url -> lines.add("Clients:  " + url));
         if (server.adminUrl() != null) {
-            out.println("Metrics:  " + server.adminUrl() + "/metrics");
+            lines.add("Metrics:  " + server.adminUrl() + "/metrics");
         }
-        out.println();
-        out.println("Press Ctrl-C to stop the demo.");
+        lines.addAll(List.of("", "Press Ctrl-C to stop the demo.", ""));
+        out.print(String.join(System.lineSeparator(), lines));
         out.flush();
     }
 
