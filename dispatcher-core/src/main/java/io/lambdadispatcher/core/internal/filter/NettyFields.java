@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.filter;
 
 import io.lambdadispatcher.core.spi.HeaderFields;
+import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.OutgoingHeaders;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -8,6 +9,7 @@ import io.netty.util.AsciiString;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -18,17 +20,26 @@ import org.jspecify.annotations.Nullable;
  * @param write returns the headers for a change
  */
 record NettyFields(Supplier<Http2Headers> read, Supplier<Http2Headers> write) implements HeaderFields {
+    /** Who copies headers adds about as many: of a stored response, three and the status. */
+    private static final int SPARE_FIELDS = 4;
+
     @Override
     public @Nullable String get(String name) {
-        CharSequence value = read.get().get(AsciiString.of(name));
+        CharSequence value = read.get().get(name);
         return value == null ? null : HeaderText.decode(value);
     }
 
     @Override
+    public boolean contains(String name) {
+        return read.get().contains(name);
+    }
+
+    @Override
     public List<String> getAll(String name) {
-        return read.get().getAll(AsciiString.of(name)).stream()
-                .map(HeaderText::decode)
-                .toList();
+        List<CharSequence> values = read.get().getAll(name);
+        return values.isEmpty()
+                ? List.of()
+                : values.stream().map(HeaderText::decode).toList();
     }
 
     @Override
@@ -60,5 +71,20 @@ record NettyFields(Supplier<Http2Headers> read, Supplier<Http2Headers> write) im
                 action.accept(field.getKey().toString(), HeaderText.decode(field.getValue()));
             }
         });
+    }
+
+    @Override
+    public void forEachName(Consumer<String> action) {
+        read.get().forEach(field -> {
+            if (field.getKey().charAt(0) != ':') {
+                action.accept(field.getKey().toString());
+            }
+        });
+    }
+
+    @Override
+    public HeaderFields copy() {
+        FlatHeaders copy = FlatHeaders.fieldsOf(read.get(), SPARE_FIELDS);
+        return new NettyFields(() -> copy, () -> copy);
     }
 }
