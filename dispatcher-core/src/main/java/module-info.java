@@ -9,8 +9,6 @@ module io.lambdadispatcher.core {
     requires java.management;
     requires jdk.management;
     requires org.slf4j;
-    // Only if the program stores responses: see CachePolicy.
-    requires static com.github.benmanes.caffeine;
 
     exports io.lambdadispatcher.core;
     exports io.lambdadispatcher.core.observe;

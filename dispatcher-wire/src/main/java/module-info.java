@@ -22,6 +22,7 @@ module io.lambdadispatcher.wire {
             io.lambdadispatcher.worker;
     exports io.lambdadispatcher.wire.http to
             io.lambdadispatcher.aws,
+            io.lambdadispatcher.cache,
             io.lambdadispatcher.compression,
             io.lambdadispatcher.core,
             io.lambdadispatcher.opentelemetry,

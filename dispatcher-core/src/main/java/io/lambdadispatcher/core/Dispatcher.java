@@ -10,9 +10,9 @@ import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.internal.launch.WorkerCommands;
 import io.lambdadispatcher.core.internal.loop.LoopFuture;
 import io.lambdadispatcher.core.observe.BreakerSnapshot;
-import io.lambdadispatcher.core.observe.CacheSnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
+import io.lambdadispatcher.core.observe.FilterGauge;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
@@ -244,14 +244,9 @@ public final class Dispatcher implements AutoCloseable {
         return LoopFuture.of(parts.anyLoop(), parts.engine().requests(limit));
     }
 
-    /** Returns the memory of stored responses, or {@code null} if none was ever to be stored. */
-    public @Nullable CacheSnapshot cache() {
-        return parts.engine().storedResponses().snapshot();
-    }
-
-    /** Forgets all stored responses. Those that are on their way are not stored. */
-    public void clearCache() {
-        parts.engine().storedResponses().clear();
+    /** Returns what the filters of this dispatcher measure. */
+    public List<FilterGauge> filterGauges() {
+        return parts.filters().gauges();
     }
 
     /** Returns what clients cost now. */

@@ -6,7 +6,6 @@ import io.lambdadispatcher.core.internal.ingress.edge.HealthCheck;
 import io.lambdadispatcher.core.internal.inprocess.InProcessBase;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.LaunchHistory;
-import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -59,17 +58,6 @@ public final class DispatcherBuilder {
      */
     public DispatcherBuilder publicListener(ListenerOptions listener) {
         options.clients.listeners.add(Objects.requireNonNull(listener, "publicListener"));
-        return this;
-    }
-
-    /**
-     * Sets the maximum memory of stored responses, in bytes of the heap. All functions share
-     * it. It is used only if a {@link CachePolicy} stores responses. Default: 64 MiB.
-     *
-     * @param bytes 1 or more
-     */
-    public DispatcherBuilder cacheMemoryBytes(long bytes) {
-        options.cacheMemoryBytes = bytes;
         return this;
     }
 

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.observe.FilterEvent;
+import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
-import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -17,11 +17,14 @@ import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.Decision;
 import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.FunctionInvoker.InvokeResult;
+import io.lambdadispatcher.core.spi.HeaderFields;
 import io.lambdadispatcher.core.spi.RequestContext;
 import io.lambdadispatcher.core.spi.ResponseFilter;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -32,6 +35,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -42,7 +46,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(60)
 class FilterTest {
     private static final TrafficPolicy POLICY = TrafficPolicy.builder()
-            .cache(CachePolicy.builder("test").build())
+            .extension(Keep.class, new Keep("test"))
             .admission(AdmissionPolicy.builder("test")
                     .rateLimit(RateLimit.of(1, Duration.ofMinutes(10)))
                     .build())
@@ -66,6 +70,7 @@ class FilterTest {
                             new InvokeResult(200, null, answer.getBytes(StandardCharsets.UTF_8)));
                 })
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .filter(new Keeping())
                 .eventLoops(1);
     }
 
@@ -84,6 +89,59 @@ class FilterTest {
 
     private static DispatchRequest.Builder get(String key) {
         return DispatchRequest.get("/shop").header("x-key", key);
+    }
+
+    /** Requests of these routes are answered with what was kept. */
+    private record Keep(String why) {}
+
+    /** Keeps the first response to a GET request, and answers later requests with it. */
+    private static final class Keeping implements Filter {
+        private volatile @Nullable Supplier<Decision> kept;
+
+        @Override
+        public Phase phase() {
+            return Phase.STORE;
+        }
+
+        @Override
+        public Class<?> policyType() {
+            return Keep.class;
+        }
+
+        @Override
+        public Decision onRequest(RequestContext request) {
+            if (!request.method().equals("GET") || !request.path().equals("/shop")) {
+                return Decision.pass();
+            }
+            Supplier<Decision> its = kept;
+            return its != null
+                    ? its.get()
+                    : Decision.pass(new ResponseFilter() {
+                        private final ByteArrayOutputStream body = new ByteArrayOutputStream();
+                        private int status;
+                        private HeaderFields headers;
+
+                        @Override
+                        public void onHead(int its, HeaderFields fields) {
+                            status = its;
+                            headers = fields.copy();
+                        }
+
+                        @Override
+                        public ByteBuf onData(ByteBuf data) {
+                            body.writeBytes(ByteBufUtil.getBytes(data));
+                            return data;
+                        }
+
+                        @Override
+                        public void onEnd(String failure) {
+                            if (failure == null) {
+                                kept = () ->
+                                        Decision.answer(status, headers.copy(), body.toByteArray(), Substitute.CACHE);
+                            }
+                        }
+                    });
+        }
     }
 
     /** Asks a function whether a request may pass. */
@@ -309,9 +367,8 @@ class FilterTest {
 
     @Test
     void should_show_only_what_goes_to_the_function_to_a_filter_that_forwards() throws Exception {
-        TrafficPolicy stored = TrafficPolicy.builder()
-                .cache(CachePolicy.builder("test").build())
-                .build();
+        TrafficPolicy stored =
+                TrafficPolicy.builder().extension(Keep.class, new Keep("test")).build();
         assertThat(reported(new Counted(Filter.Phase.OBSERVE, null), stored)).hasSize(2);
         assertThat(reported(new Counted(Filter.Phase.FORWARD, null), stored)).hasSize(1);
     }

@@ -16,6 +16,7 @@ import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.core.spi.ErrorRenderer;
 import io.lambdadispatcher.core.spi.Filter;
+import io.lambdadispatcher.core.spi.FilterCommand;
 import io.lambdadispatcher.core.spi.FilterExtension;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.Ledger;
@@ -24,6 +25,7 @@ import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ErrorFormat;
+import io.lambdadispatcher.server.config.FilterExtensions;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.ListenAddress;
@@ -44,7 +46,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
@@ -61,6 +66,7 @@ final class DispatcherAssembly {
     private final Supplier<AdvertisedAddress.Found> ownAddress;
     private final List<FunctionConfiguration> functions;
     private final List<Runnable> closings = new ArrayList<>();
+    private final Map<FilterExtension, Filter> filters = new HashMap<>();
     private @Nullable LocalLauncher localLauncher;
 
     DispatcherAssembly(Configuration configuration) {
@@ -110,7 +116,6 @@ final class DispatcherAssembly {
         builder.workerListener(sockets.attach(workerListener()));
         sockets.requireAllUsed();
         builder.limits(limits()).forwarding(forwarding());
-        builder.cacheMemoryBytes(configuration.get(Settings.HTTP_CACHE_MEMORY));
         if (configuration.get(Settings.HTTP_ERROR_FORMAT) == ErrorFormat.PROBLEM_JSON) {
             builder.errorRenderer(ErrorRenderer.problemJson());
         }
@@ -129,16 +134,24 @@ final class DispatcherAssembly {
     }
 
     private void filters(DispatcherBuilder builder) throws StartException {
-        for (FilterExtension service : configuration.table().filters().services()) {
+        FilterExtensions extensions = configuration.table().filters();
+        for (FilterExtension service : extensions.services()) {
             Filter filter;
             try {
-                filter = service.create();
+                filter = extensions.create(service, configuration);
             } catch (IllegalArgumentException e) {
                 throw new StartException(PrintableText.ofFailure(e), e);
             }
             closings.add(filter::close);
             builder.filter(filter);
+            filters.put(service, filter);
         }
+    }
+
+    /** Returns what a filter of this dispatcher answers. */
+    long tellFilter(FilterCommand command) {
+        FilterExtension service = configuration.table().filters().serviceOf(command);
+        return command.action().applyAsLong(Objects.requireNonNull(filters.get(service), command.name()));
     }
 
     /** @param ready what {@code /ready} says */

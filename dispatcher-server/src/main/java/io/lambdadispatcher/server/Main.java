@@ -1,5 +1,7 @@
 package io.lambdadispatcher.server;
 
+import io.lambdadispatcher.core.spi.FilterCommand;
+import io.lambdadispatcher.server.config.Settings;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,7 +16,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
  * The main class, with the commands {@code serve}, {@code demo}, {@code check-config},
  * {@code worker-keys}, {@code fleet init} and {@code status}, and those that change a running
  * dispatcher: {@code workers drain}, {@code workers recycle}, {@code weights}, {@code launching},
- * {@code rollout}, {@code clear-cache} and {@code log-level}. See {@link ExitCode} for the exit
+ * {@code rollout}, {@code log-level}, and what filters can be told. See {@link ExitCode} for the exit
  * codes.
  */
 public final class Main {
@@ -73,7 +75,11 @@ public final class Main {
         commands.put("weights", () -> SettingCommand.weights(environment).spec());
         commands.put("launching", () -> SettingCommand.launching(environment).spec());
         commands.put("rollout", () -> SettingCommand.rollout(environment).spec());
-        commands.put("clear-cache", () -> SettingCommand.clearCache(environment).spec());
+        for (FilterCommand each : Settings.TABLE.filters().commands()) {
+            commands.put(
+                    each.name(),
+                    () -> SettingCommand.ofFilter(each, environment).spec());
+        }
         commands.put("log-level", () -> SettingCommand.logLevel(environment).spec());
         return commands;
     }

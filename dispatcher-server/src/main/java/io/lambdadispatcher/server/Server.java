@@ -3,9 +3,9 @@ package io.lambdadispatcher.server;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.observe.AccessLog;
-import io.lambdadispatcher.core.observe.CacheSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.TlsOptions;
+import io.lambdadispatcher.core.spi.FilterCommand;
 import io.lambdadispatcher.server.DispatcherAssembly.PublicListener;
 import io.lambdadispatcher.server.admin.AdminAccess;
 import io.lambdadispatcher.server.admin.AdminPages;
@@ -249,11 +249,14 @@ final class Server {
         }
 
         @Override
-        public long clearCache() {
-            Dispatcher serving = serving();
-            CacheSnapshot before = serving.cache();
-            serving.clearCache();
-            return before == null ? 0 : before.bytes();
+        public List<FilterCommand> filterCommands() {
+            return start.table().filters().commands();
+        }
+
+        @Override
+        public long tellFilter(FilterCommand command) {
+            serving();
+            return Objects.requireNonNull(assembly).tellFilter(command);
         }
 
         @Override

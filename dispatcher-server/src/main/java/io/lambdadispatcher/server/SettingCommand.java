@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server;
 
+import io.lambdadispatcher.core.spi.FilterCommand;
 import io.lambdadispatcher.wire.event.Json;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
@@ -101,15 +102,15 @@ final class SettingCommand extends ChangeCommand {
         return command;
     }
 
-    static SettingCommand clearCache(Map<String, String> environment) {
+    static SettingCommand ofFilter(FilterCommand command, Map<String, String> environment) {
         return new SettingCommand(
-                "clear-cache",
+                command.name(),
                 environment,
-                arguments -> "/api/clear-cache",
-                (answer, out) -> out.println("bytes of stored responses removed: "
-                        + Json.readObject(answer).get("bytes")),
-                "Removes all stored responses.",
-                "Use it, for example, after a wrong one was stored. This is for one dispatcher. In a fleet, send the command to each of them.");
+                arguments -> "/api/" + command.name(),
+                (answer, out) -> out.println(
+                        command.text() + ": " + Json.readObject(answer).get(command.result())),
+                command.summary(),
+                command.doc());
     }
 
     static SettingCommand logLevel(Map<String, String> environment) {

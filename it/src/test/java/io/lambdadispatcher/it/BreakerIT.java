@@ -2,9 +2,10 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.cache.CachePolicy;
+import io.lambdadispatcher.cache.ResponseCache;
 import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.options.BreakerPolicy;
-import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
@@ -52,7 +53,7 @@ class BreakerIT {
                     .latency(Duration.ofMillis(400))
                     .open(Duration.ofSeconds(1))
                     .build())
-            .cache(CachePolicy.builder("it").build())
+            .extension(CachePolicy.class, CachePolicy.builder("it").build())
             .build();
 
     private record Answer(boolean stored, double sentSeconds, double millis, String outcome) {}
@@ -80,7 +81,8 @@ class BreakerIT {
         Path dead = directory.resolve("dead");
         Map<String, String> variables =
                 Map.of("LAMBDA_DISPATCHER_HANDLER", SwitchedHandler.class.getName(), "IT_SWITCH", dead.toString());
-        try (Rig rig = Rig.start(function, observer, builder -> builder.eventLoops(2))) {
+        try (Rig rig =
+                Rig.start(function, observer, builder -> builder.eventLoops(2).filter(new ResponseCache(1 << 20)))) {
             rig.process(2, 50, variables);
             rig.process(2, 50, variables);
             long[] switched = new long[2];

@@ -2,8 +2,9 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.cache.CachePolicy;
+import io.lambdadispatcher.cache.ResponseCache;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.testkit.Await;
@@ -30,10 +31,11 @@ class CacheIT {
         FunctionOptions function = Rig.function()
                 .queue(100, Duration.ofMillis(200))
                 .traffic(TrafficPolicy.builder()
-                        .cache(CachePolicy.builder("it").build())
+                        .extension(CachePolicy.class, CachePolicy.builder("it").build())
                         .build())
                 .build();
-        try (Rig rig = Rig.start(function, DispatcherObserver.NONE)) {
+        try (Rig rig =
+                Rig.start(function, DispatcherObserver.NONE, builder -> builder.filter(new ResponseCache(1 << 20)))) {
             Process worker = rig.process(1, 10, Map.of("LAMBDA_DISPATCHER_HANDLER", CacheHandler.class.getName()));
             boolean tls = version == HttpClient.Version.HTTP_2;
             HttpClient client = rig.client(version);

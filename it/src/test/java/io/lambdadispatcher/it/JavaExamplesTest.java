@@ -30,6 +30,7 @@ class JavaExamplesTest {
             "dispatcher-core",
             "lambda-worker",
             "extensions/aws",
+            "extensions/cache",
             "extensions/compression",
             "extensions/micrometer",
             "extensions/opentelemetry",

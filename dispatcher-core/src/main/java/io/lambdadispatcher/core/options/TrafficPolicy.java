@@ -31,7 +31,6 @@ public final class TrafficPolicy {
     private final Affinity affinity;
     private final AdmissionPolicy admission;
     private final BreakerPolicy breaker;
-    private final CachePolicy cache;
     private final Map<Class<?>, Object> extensions;
     private final boolean timed;
     private final boolean filtered;
@@ -44,9 +43,8 @@ public final class TrafficPolicy {
         admission = from.admission;
         extensions = Map.copyOf(from.extensions);
         breaker = from.breaker;
-        cache = from.cache;
         timed = deadline.isTimed() || attempts.isTimed();
-        filtered = !extensions.isEmpty() || !breaker.isOff() || !cache.isOff();
+        filtered = !extensions.isEmpty() || !breaker.isOff();
         withoutFilters = filtered
                 ? new Builder()
                         .deadline(deadline)
@@ -69,8 +67,7 @@ public final class TrafficPolicy {
                 .attempts(attempts)
                 .affinity(affinity)
                 .admission(admission)
-                .breaker(breaker)
-                .cache(cache);
+                .breaker(breaker);
         builder.extensions.putAll(extensions);
         return builder;
     }
@@ -121,11 +118,6 @@ public final class TrafficPolicy {
         return admission;
     }
 
-    /** Returns which responses are stored. See {@link Builder#cache}. */
-    public CachePolicy cache() {
-        return cache;
-    }
-
     /**
      * Returns what a filter of the program reads; {@code null} = nothing. See {@link
      * Builder#extension}.
@@ -158,7 +150,6 @@ public final class TrafficPolicy {
         private Affinity affinity = Affinity.NONE;
         private AdmissionPolicy admission = AdmissionPolicy.NONE;
         private BreakerPolicy breaker = BreakerPolicy.NONE;
-        private CachePolicy cache = CachePolicy.OFF;
         private final Map<Class<?>, Object> extensions = new HashMap<>();
 
         private Builder() {}
@@ -212,15 +203,6 @@ public final class TrafficPolicy {
          */
         public <T> Builder extension(Class<T> type, T value) {
             extensions.put(type, Objects.requireNonNull(value, "extension"));
-            return this;
-        }
-
-        /**
-         * Sets which responses are stored for later requests. Requests that are answered with them
-         * are neither limited nor counted by {@link #admission}. Default: {@link CachePolicy#OFF}.
-         */
-        public Builder cache(CachePolicy policy) {
-            cache = Objects.requireNonNull(policy, "cache");
             return this;
         }
 

@@ -61,6 +61,16 @@ public interface BodyFilter {
         return Integer.MAX_VALUE;
     }
 
+    /**
+     * Returns whether the sender waits for the reader. If not, the sender may go on at once, so the
+     * part that has just been passed on can wait for a slow reader in the dispatcher's memory,
+     * where it counts as memory of the client. Whoever returns false bounds what that can be.
+     * Asked after each part. Default: true.
+     */
+    default boolean isPaced() {
+        return true;
+    }
+
     /** Returns the bytes that the filter holds, which count as memory of the client. */
     default long heldBytes() {
         return 0;

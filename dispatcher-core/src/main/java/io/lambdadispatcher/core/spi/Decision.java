@@ -1,8 +1,10 @@
 package io.lambdadispatcher.core.spi;
 
+import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.wire.http.OutgoingHeaders;
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -11,7 +13,10 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** What a {@link Filter} does with a request. Immutable, and not bound to a request. */
+/**
+ * What a {@link Filter} does with a request. Immutable, and not bound to a request, unless a method
+ * says that it is.
+ */
 public sealed interface Decision {
     /** Passes the request on, with the changes that the filter has made to its headers. */
     static Decision pass() {
@@ -49,7 +54,33 @@ public sealed interface Decision {
      * @throws IllegalArgumentException if the status is another, or HTTP allows no such header
      */
     static Decision answer(int status, Map<String, String> headers, byte[] body) {
-        return new Answer(status, headers, body);
+        return new Answer(status, headers, null, body, Substitute.FILTER);
+    }
+
+    /**
+     * Answers or refuses one request, for example with what was kept of an earlier response. The
+     * client reads {@code body} in place.
+     *
+     * @param status 200 to 599
+     * @param headers from {@link HeaderFields#copy}. They belong to the dispatcher afterwards, so
+     *     the decision is for one request. {@code content-length} is added
+     * @param body must not be changed afterwards. Not sent if the request or the status has none
+     * @param by what the access log and the metrics say that answered
+     * @throws IllegalArgumentException if the status is another
+     */
+    static Answer answer(int status, HeaderFields headers, byte[] body, Substitute by) {
+        return new Answer(status, Map.of(), Objects.requireNonNull(headers, "headers"), body, by);
+    }
+
+    /**
+     * Refuses the request as the dispatcher itself does: with its error response, and counted under
+     * the same name in the access log and the metrics.
+     *
+     * @param failure a token of the table of failures, for example {@code rate_limited}. With
+     *     another one, the filter has failed
+     */
+    static Decision refuse(String failure) {
+        return new Refuse(Objects.requireNonNull(failure, "failure"));
     }
 
     /**
@@ -59,7 +90,23 @@ public sealed interface Decision {
      * @param decision of this request alone; completes on any thread
      */
     static Decision later(CompletionStage<Decision> decision) {
-        return new Later(Objects.requireNonNull(decision, "decision"));
+        return new Later(Objects.requireNonNull(decision, "decision"), null, null);
+    }
+
+    /**
+     * Decides later, or as {@code otherwise} says if the stage takes longer than {@code atMost}.
+     * The deadline of the request limits the wait as well, and {@code otherwise} can be the next
+     * wait. If the stage fails, the request fails. If nobody waits for the decision any more, its
+     * future is cancelled.
+     *
+     * @param decision of this request alone; completes on any thread
+     * @param atMost more than zero
+     */
+    static Decision later(CompletionStage<Decision> decision, Duration atMost, Decision otherwise) {
+        return new Later(
+                Objects.requireNonNull(decision, "decision"),
+                Objects.requireNonNull(atMost, "atMost"),
+                Objects.requireNonNull(otherwise, "otherwise"));
     }
 
     /**
@@ -94,7 +141,16 @@ public sealed interface Decision {
         private static final Pass UNFOLLOWED = new Pass(null, null);
     }
 
-    record Answer(int status, Map<String, String> headers, byte[] body) implements Decision {
+    /**
+     * @param fields {@code null} = {@code headers} are all
+     * @param by what is said to have answered
+     */
+    record Answer(
+            int status,
+            Map<String, String> headers,
+            @Nullable HeaderFields fields,
+            byte[] body,
+            Substitute by) implements Decision {
         public Answer {
             if (status < 200 || status > 599) {
                 throw new IllegalArgumentException("status " + status + ", expected 200 to 599");
@@ -103,12 +159,22 @@ public sealed interface Decision {
                 OutgoingHeaders.verifyName(name);
                 OutgoingHeaders.verifyValue(name, value);
             });
-            headers = Collections.unmodifiableMap(new LinkedHashMap<>(headers));
+            headers = headers.isEmpty() ? Map.of() : Collections.unmodifiableMap(new LinkedHashMap<>(headers));
             Objects.requireNonNull(body, "body");
+            Objects.requireNonNull(by, "by");
         }
     }
 
-    record Later(CompletionStage<Decision> decision) implements Decision {}
+    record Refuse(String failure) implements Decision {}
+
+    /**
+     * @param atMost {@code null} = the usual time, after which the request fails
+     * @param otherwise {@code null} exactly if {@code atMost} is
+     */
+    record Later(
+            CompletionStage<Decision> decision,
+            @Nullable Duration atMost,
+            @Nullable Decision otherwise) implements Decision {}
 
     record Resume(Function<RequestContext, Decision> then) implements Decision {}
 

@@ -1,5 +1,7 @@
 package io.lambdadispatcher.core.spi;
 
+import io.lambdadispatcher.core.observe.FilterGauge;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Filters of all functions in the phases {@link Phase#AUTHENTICATE} and {@link Phase#REWRITE}
  * see a request before the router does. All others see it after the router, and before the policy
- * of its route: its limits, stored responses and breaker. So a request that a filter answers
- * reaches none of them. Only {@link Phase#FORWARD} is behind stored responses and the breaker.
+ * of its route: its breaker and its limits. So a request that a filter answers reaches none of
+ * them. Only {@link Phase#FORWARD} is behind stored responses and the breaker.
  * Within a phase, filters run in the order in which they were added.
  *
  * <p>Flow control and cancellation are the dispatcher's. While a filter decides, the body waits
@@ -51,6 +53,11 @@ public interface Filter {
         return null;
     }
 
+    /** Returns what the filter measures. Called once, when metrics are registered. */
+    default List<FilterGauge> gauges() {
+        return List.of();
+    }
+
     /**
      * Ends what the filter has begun. Called once by each dispatcher that it was added to, when
      * that dispatcher closes and no request is left, on a thread that may block. Default: does
@@ -73,6 +80,12 @@ public interface Filter {
          * see that form. Responses are stored without it, once for all clients.
          */
         ENCODE,
+        /**
+         * Answers with what it has kept of earlier responses, in front of the breaker and the
+         * limits of the route, so what it answers counts in neither. It sees the requests that
+         * these refuse, and can replace the refusal.
+         */
+        STORE,
         /**
          * Sees only what goes to the function, behind stored responses and the breaker. Its {@link
          * RequestContext} can be another one than that of the other phases.

@@ -12,8 +12,28 @@ public interface FilterExtension {
     Filter create();
 
     /**
+     * Creates the filter of one dispatcher. The program calls this method only. Default: {@link
+     * #create()}.
+     *
+     * @param values of {@link #programSettings}
+     */
+    default Filter create(ProgramSetting.Values values) {
+        return create();
+    }
+
+    /**
      * Returns the settings of functions and routes that the filter reads. If some are {@code off}
      * by default, the others only refine them: a policy has their values if one of those is on.
      */
     List<FilterSetting<?>> settings();
+
+    /** Returns the settings that the program has once for the filter. Default: none. */
+    default List<ProgramSetting<?>> programSettings() {
+        return List.of();
+    }
+
+    /** Returns what an operator can tell the filter. Default: nothing. */
+    default List<FilterCommand> commands() {
+        return List.of();
+    }
 }

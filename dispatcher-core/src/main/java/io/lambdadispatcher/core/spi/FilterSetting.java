@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.spi;
 
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -23,6 +24,8 @@ import org.jspecify.annotations.Nullable;
  * @param doc complete sentences
  * @param byDefault the text of the default. Then the policy has no value, so the filter knows what
  *     it stands for. Nothing else turns the setting off
+ * @param ofRoute what a policy gets of a value: the value itself, or one that knows the route that
+ *     has it, which the second argument names
  */
 public record FilterSetting<T>(
         String topic,
@@ -33,7 +36,8 @@ public record FilterSetting<T>(
         Function<String, T> parser,
         Check<T> check,
         String doc,
-        String byDefault) {
+        String byDefault,
+        BiFunction<T, String, T> ofRoute) {
     private static final String OFF = "off";
     private static final Pattern NAME = Pattern.compile("[a-z][a-z0-9]*(-[a-z0-9]+)*");
 
@@ -46,10 +50,25 @@ public record FilterSetting<T>(
         Objects.requireNonNull(check, "check");
         Objects.requireNonNull(doc, "doc");
         Objects.requireNonNull(byDefault, "byDefault");
+        Objects.requireNonNull(ofRoute, "ofRoute");
         if (!NAME.matcher(name).matches() || name.equals("function")) {
             throw new IllegalArgumentException(
                     "name \"" + name + "\", expected words in lower case with hyphens between them, not function");
         }
+    }
+
+    /** Creates a setting whose values are the same for all routes. */
+    public FilterSetting(
+            String topic,
+            String name,
+            Class<T> type,
+            String label,
+            String expected,
+            Function<String, T> parser,
+            Check<T> check,
+            String doc,
+            String byDefault) {
+        this(topic, name, type, label, expected, parser, check, doc, byDefault, (value, route) -> value);
     }
 
     /** Creates a setting that is {@code off} by default. */

@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.spi;
 
 import java.util.List;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +16,11 @@ public interface HeaderFields {
     /** Returns the first value; {@code null} = there is none. */
     @Nullable
     String get(String name);
+
+    /** Returns whether there is a value. */
+    default boolean contains(String name) {
+        return get(name) != null;
+    }
 
     /** Returns all values in their order. */
     List<String> getAll(String name);
@@ -45,4 +51,15 @@ public interface HeaderFields {
      * such as entity tags (RFC 9110 section 8.8.3).
      */
     HeaderFields bytes();
+
+    /** Calls {@code action} with each name, for each of its values. It must not change them. */
+    default void forEachName(Consumer<String> action) {
+        forEach((name, value) -> action.accept(name));
+    }
+
+    /**
+     * Returns a copy, which belongs to the caller. It can be kept, and be read by any thread while
+     * nobody changes it.
+     */
+    HeaderFields copy();
 }

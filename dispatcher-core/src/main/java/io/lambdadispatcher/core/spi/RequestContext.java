@@ -6,16 +6,17 @@ import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import java.net.SocketAddress;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What the filters of one request know of it. All its filters share it.
  *
- * <p><b>Threading.</b> Only on the client's event loop, except {@link #send} and {@link
- * #report}. The stage of {@link
- * Decision#later} completes anywhere, so read what it needs before.
+ * <p><b>Threading.</b> Only on the client's event loop, except {@link #send} and {@link #report}.
+ * The stage of {@link Decision#later} completes anywhere, so read what it needs before.
  */
 public interface RequestContext {
     String method();
@@ -63,6 +64,26 @@ public interface RequestContext {
     <T> @Nullable T policy(Class<T> type);
 
     /**
+     * Returns the names, in lower case, of the request headers by which the policy of the route
+     * tells clients apart: that of the tenant, and that which chooses the worker. Whoever gives one
+     * response to several requests takes only those together that have equal values in them.
+     */
+    List<String> distinguishingHeaders();
+
+    /**
+     * Returns the name, in lower case, of the header with which the worker and the client name
+     * their session; {@code null} = there are no such sessions.
+     */
+    @Nullable
+    String sessionHeader();
+
+    /**
+     * Returns whether the breaker of the route is open, so that most requests that are passed on
+     * now fail at once.
+     */
+    boolean isBreakerOpen();
+
+    /**
      * Returns how long the client and the route still wait, 0 or more; {@code null} = nothing
      * limits it. The policy of the route counts when the router has run.
      */
@@ -73,8 +94,8 @@ public interface RequestContext {
     Map<String, Object> attributes();
 
     /**
-     * Sends a request of the filter's own, past all filters and the policy's stored responses
-     * and breaker. It is sent after this call, and is one of this request's client unless it names
+     * Sends a request of the filter's own, past all filters and the policy's
+     * breaker. It is sent after this call, and is one of this request's client unless it names
      * another one, so limits and fair shares count it. Any thread, also after the response has
      * ended.
      *
@@ -82,6 +103,17 @@ public interface RequestContext {
      * @return as {@code Dispatcher.dispatch} does
      */
     CompletionStage<DispatchResponse> send(String function, DispatchRequest request);
+
+    /**
+     * Passes a copy of this request on, for the filter alone: without a client, a body, and the
+     * filters in front of this one. It is sent after this call, and counts in the limits as one of
+     * this request's client. Only while the filter decides.
+     *
+     * @param method of the copy
+     * @param follower called later with the copy, whose headers it may change; its {@link
+     *     ResponseFilter#outlivesClient} says whether the response is still wanted
+     */
+    void fork(String method, Function<RequestContext, ResponseFilter> follower);
 
     /**
      * Tells the observers of the dispatcher, and so its metrics. Any thread, also after the

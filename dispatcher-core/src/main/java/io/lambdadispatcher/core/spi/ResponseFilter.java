@@ -29,6 +29,30 @@ public interface ResponseFilter extends BodyFilter {
     }
 
     /**
+     * The response is about to begin with this status, or there is none. Called at most once, before
+     * the client and {@link #onHead} know anything of it.
+     *
+     * @param status of the response, or of the error that the client would get
+     * @param failure {@code null} = the function has answered; otherwise the token of the failure
+     * @return what the client gets instead, from {@link Decision#answer(int, HeaderFields, byte[],
+     *     io.lambdadispatcher.core.observe.Substitute)}. What the function has sent is dropped.
+     *     {@code null} = this. Then {@link #onRefused} is asked, too, if it is a refusal
+     */
+    default Decision.@Nullable Answer replace(int status, @Nullable String failure) {
+        return null;
+    }
+
+    /**
+     * Returns whether the filter wants the rest of the response although the client has left. Asked
+     * when a client leaves that has sent its request completely, and from then on at each part of
+     * the response. The rest goes to this filter and those behind it, and nobody slows it down. The
+     * first {@code false} cancels the request. Default: false.
+     */
+    default boolean outlivesClient() {
+        return false;
+    }
+
+    /**
      * The dispatcher refuses the request, and no handler has begun. Called at most once, and never
      * for a response of the application or a failure of its handler.
      *

@@ -282,9 +282,6 @@ class OptionsTest {
                         "shedDelay",
                         time -> AdmissionPolicy.builder("a").shedDelay(time).build()),
                 setter(
-                        "staleIfError",
-                        time -> CachePolicy.builder("c").staleIfError(time).build()),
-                setter(
                         "overflowAfter",
                         time -> DirectOptions.builder(DirectEventFormat.ALB)
                                 .overflowAfter(time)

@@ -6,6 +6,7 @@ import static io.netty.handler.codec.http.HttpResponseStatus.NOT_FOUND;
 import static io.netty.handler.codec.http.HttpResponseStatus.OK;
 import static io.netty.handler.codec.http.HttpResponseStatus.SERVICE_UNAVAILABLE;
 
+import io.lambdadispatcher.core.spi.FilterCommand;
 import io.lambdadispatcher.server.live.Live;
 import io.lambdadispatcher.wire.event.Json;
 import io.netty.handler.codec.http.FullHttpResponse;
@@ -18,6 +19,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -57,12 +59,14 @@ public final class AdminPages implements AutoCloseable {
     private static final Set<String> WAIT_FOR_EVENT_LOOPS = Set.of("workers", "requests");
     private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 
-    private static final Page NONE = new Page(Runnable::run, false, AdminPages::notFound, request -> notFound());
-
     private final ExecutorService work = thread("admin-work");
     private final ExecutorService scrapes = thread("admin-metrics");
     private final ExecutorService inspections = thread("admin-live");
     private final Map<String, Page> pages;
+    private final Page none = new Page(Runnable::run, false, this::notFound, request -> notFound());
+
+    /** The paths of what filters can be told. */
+    private final List<String> ofFilters = new ArrayList<>();
 
     /**
      * The page at one path.
@@ -151,7 +155,7 @@ public final class AdminPages implements AutoCloseable {
             all.put("/" + script, file(Live.class, script, "text/javascript; charset=utf-8"));
         }
         all.put("/api/openapi.yaml", file(AdminPages.class, "admin-api.yaml", "application/yaml"));
-        all.put("/events", new Page(inspections, false, false, AdminPages::notFound, null, () -> event(documents)));
+        all.put("/events", new Page(inspections, false, false, this::notFound, null, () -> event(documents)));
         for (String name : DOCUMENTS) {
             Executor executor = WAIT_FOR_EVENT_LOOPS.contains(name) ? inspections : work;
             all.put("/api/" + name, new Page(executor, false, () -> document(documents, name), null));
@@ -177,7 +181,13 @@ public final class AdminPages implements AutoCloseable {
         all.put("/api/workers/recycle", Page.command(inspections, request -> done(workers.recycle(request.uri()))));
         all.put("/api/rollout", Page.command(work, request -> done(launching.steer(request.uri()))));
         all.put("/api/weights", Page.command(work, request -> done(weights(settings, request.uri()))));
-        all.put("/api/clear-cache", Page.command(work, request -> done(clearCache(settings, request.uri()))));
+        for (FilterCommand command : settings.filterCommands()) {
+            Page page = Page.command(work, request -> done(tellFilter(settings, command, request.uri())));
+            if (all.putIfAbsent("/api/" + command.name(), page) != null) {
+                throw new IllegalArgumentException("two pages /api/" + command.name() + ", one of them of a filter");
+            }
+            ofFilters.add(", /api/" + command.name());
+        }
         all.put("/api/log-level", Page.command(work, request -> done(logLevel(settings, request.uri()))));
         pages = Map.copyOf(all);
     }
@@ -248,15 +258,16 @@ public final class AdminPages implements AutoCloseable {
     /** Returns the page for this URI, or a page that answers 404. */
     Page find(String uri) {
         int question = uri.indexOf('?');
-        return pages.getOrDefault(question < 0 ? uri : uri.substring(0, question), NONE);
+        return pages.getOrDefault(question < 0 ? uri : uri.substring(0, question), none);
     }
 
-    private static FullHttpResponse notFound() {
+    private FullHttpResponse notFound() {
         return AdminAnswers.text(
                 NOT_FOUND,
                 "Not found. Expected /, /health, /ready, /started, /metrics, /launching, /events, /api/openapi.yaml, or /api/"
                         + " and one of " + DOCUMENTS + ". To change something, POST to /launching, /api/workers/drain,"
-                        + " /api/workers/recycle, /api/rollout, /api/weights, /api/clear-cache or /api/log-level.\n");
+                        + " /api/workers/recycle, /api/rollout, /api/weights" + String.join("", ofFilters)
+                        + " or /api/log-level.\n");
     }
 
     private static FullHttpResponse probe(String success, @Nullable String obstacle) {
@@ -288,9 +299,9 @@ public final class AdminPages implements AutoCloseable {
         return changed(() -> Map.of("level", settings.setLogLevel(level)));
     }
 
-    private static byte[] clearCache(LiveSettings settings, String uri) {
+    private static byte[] tellFilter(LiveSettings settings, FilterCommand command, String uri) {
         ChangeParameters.of(uri, List.of());
-        return changed(() -> Map.of("bytes", settings.clearCache()));
+        return changed(() -> Map.of(command.result(), settings.tellFilter(command)));
     }
 
     private static byte[] changed(Supplier<Map<String, ?>> change) {

@@ -1,5 +1,7 @@
 package io.lambdadispatcher.server.admin;
 
+import io.lambdadispatcher.core.spi.FilterCommand;
+import java.util.List;
 import java.util.Map;
 
 /** What commands can change while the dispatcher runs, except workers and launching. Any thread. */
@@ -12,7 +14,12 @@ public interface LiveSettings {
         }
 
         @Override
-        public long clearCache() {
+        public List<FilterCommand> filterCommands() {
+            return List.of();
+        }
+
+        @Override
+        public long tellFilter(FilterCommand command) {
             throw new IllegalStateException("this dispatcher has no configuration");
         }
 
@@ -33,13 +40,16 @@ public interface LiveSettings {
      */
     Map<String, Integer> setWeights(Map<String, String> weights);
 
+    /** Returns what the filters can be told. */
+    List<FilterCommand> filterCommands();
+
     /**
-     * Removes all stored responses.
+     * Tells a filter to do something.
      *
-     * @return the memory that they had, in bytes
+     * @return the number that it answers with
      * @throws IllegalStateException if the dispatcher is starting or closing
      */
-    long clearCache();
+    long tellFilter(FilterCommand command);
 
     /**
      * Changes the level of the dispatcher's own log.

@@ -1,11 +1,15 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.spi.Filter;
+import io.lambdadispatcher.core.spi.FilterCommand;
 import io.lambdadispatcher.core.spi.FilterExtension;
 import io.lambdadispatcher.core.spi.FilterSetting;
+import io.lambdadispatcher.core.spi.ProgramSetting;
 import io.lambdadispatcher.wire.http.PrintableText;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -35,9 +39,15 @@ public final class FilterExtensions {
     private final List<SettingTopic> topics = new ArrayList<>();
     private final List<Declared<?>> settings = new ArrayList<>();
 
+    /** Of the program. */
+    private final Map<ProgramSetting<?>, Setting<?>> programSettings = new LinkedHashMap<>();
+
     FilterExtensions(List<FilterExtension> services) {
         this.services = services;
-        services.forEach(service -> declareAll(service.settings()));
+        services.forEach(service -> {
+            declareAll(service.settings());
+            service.programSettings().forEach(each -> programSettings.put(each, declare(each)));
+        });
         requireOneOfEachType();
     }
 
@@ -45,6 +55,8 @@ public final class FilterExtensions {
         services = concat(first.services, second.services);
         topics.addAll(concat(first.topics, second.topics));
         settings.addAll(concat(first.settings, second.settings));
+        programSettings.putAll(first.programSettings);
+        programSettings.putAll(second.programSettings);
         requireOneOfEachType();
     }
 
@@ -81,8 +93,15 @@ public final class FilterExtensions {
         void addTo(TrafficPolicy.Builder policy, SettingValues values) {
             if (switches.isEmpty()
                     || switches.stream().anyMatch(each -> values.get(each).isPresent())) {
-                values.get(setting).ifPresent(value -> policy.extension(from.type(), value));
+                values.get(setting).ifPresent(value -> policy.extension(from.type(), ofRoute(value, values)));
             }
+        }
+
+        private T ofRoute(T value, SettingValues values) {
+            return from.ofRoute()
+                    .apply(
+                            value,
+                            FunctionConfiguration.route(values).withoutWeight().toString());
         }
 
         /** @return what was expected instead; {@code null} = the value is valid */
@@ -123,6 +142,25 @@ public final class FilterExtensions {
         return new Declared<>(from, setting, switches);
     }
 
+    private <T> Setting<T> declare(ProgramSetting<T> from) {
+        Function<String, T> parser = refusing(from.name(), from.parser());
+        ValueType<T> type = new ValueType<>(
+                from.label(), from.expected(), items -> parser.apply(String.join(", ", items)), NOT_SPLIT);
+        return topic(from.topic()).setting(from.name(), type, from.byDefault()).doc(from.doc());
+    }
+
+    /** Creates the filter of a service with the settings of the program. */
+    public Filter create(FilterExtension service, Configuration configuration) {
+        return service.create(new ProgramSetting.Values() {
+            @Override
+            @SuppressWarnings("unchecked") // As declared.
+            public <T> T get(ProgramSetting<T> setting) {
+                return configuration.get((Setting<T>) Objects.requireNonNull(
+                        programSettings.get(setting), "a setting that programSettings() returns"));
+            }
+        });
+    }
+
     private static <T> Optional<T> parse(String text, FilterSetting<T> from, Function<String, T> parser) {
         return text.equals(from.byDefault()) ? Optional.empty() : Optional.of(parser.apply(text));
     }
@@ -157,6 +195,19 @@ public final class FilterExtensions {
 
     List<Declared<?>> settings() {
         return settings;
+    }
+
+    /** Returns what the filters can be told. */
+    public List<FilterCommand> commands() {
+        return services.stream().flatMap(each -> each.commands().stream()).toList();
+    }
+
+    /** Returns the service that has a command. */
+    public FilterExtension serviceOf(FilterCommand command) {
+        return services.stream()
+                .filter(each -> each.commands().contains(command))
+                .findFirst()
+                .orElseThrow();
     }
 
     /** Returns what creates the filters of a dispatcher. */

@@ -1,8 +1,10 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.core.spi.Filter;
+import io.lambdadispatcher.core.spi.FilterCommand;
 import io.lambdadispatcher.core.spi.FilterExtension;
 import io.lambdadispatcher.core.spi.FilterSetting;
+import io.lambdadispatcher.core.spi.ProgramSetting;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.reflect.InvocationTargetException;
@@ -121,22 +123,24 @@ final class FilterJars {
 
     private void addFilter(Path jar, String name) {
         Class<? extends Filter> type = type(jar, name, Filter.class);
-        found.add(new FromJar(jar, name, List.of(), () -> newInstance(type)));
+        found.add(new FromJar(jar, name, List.of(), List.of(), List.of(), values -> newInstance(type)));
     }
 
     private void addExtension(Path jar, String name) {
         Class<? extends FilterExtension> type = type(jar, name, FilterExtension.class);
         FilterExtension extension = attempt(jar, name, () -> newInstance(type));
-        List<FilterSetting<?>> settings = attempt(jar, name, () -> settingsOf(extension));
-        found.add(new FromJar(jar, name, settings, extension::create));
+        List<FilterSetting<?>> settings = attempt(jar, name, () -> valid("settings()", extension.settings()));
+        List<ProgramSetting<?>> ofProgram =
+                attempt(jar, name, () -> valid("programSettings()", extension.programSettings()));
+        List<FilterCommand> commands = attempt(jar, name, () -> valid("commands()", extension.commands()));
+        found.add(new FromJar(jar, name, settings, ofProgram, commands, extension::create));
     }
 
-    private static List<FilterSetting<?>> settingsOf(FilterExtension extension) {
-        List<FilterSetting<?>> settings = extension.settings();
-        if (settings == null || settings.stream().anyMatch(Objects::isNull)) {
-            throw new IllegalArgumentException("settings() returns " + settings);
+    private static <T> List<T> valid(String method, @Nullable List<T> items) {
+        if (items == null || items.stream().anyMatch(Objects::isNull)) {
+            throw new IllegalArgumentException(method + " returns " + items);
         }
-        return List.copyOf(settings);
+        return List.copyOf(items);
     }
 
     private <T> Class<? extends T> type(Path jar, String name, Class<T> service) {
@@ -166,12 +170,31 @@ final class FilterJars {
         return filter;
     }
 
+    private static <T> T unset(ProgramSetting<T> setting) {
+        throw new IllegalStateException("no value of " + setting.name());
+    }
+
+    private interface Creation {
+        Filter create(ProgramSetting.Values values) throws ReflectiveOperationException;
+    }
+
     /** A filter, and the jar that an error is blamed on. */
-    private record FromJar(Path jar, String name, List<FilterSetting<?>> settings, Callable<Filter> filter)
+    private record FromJar(
+            Path jar,
+            String name,
+            List<FilterSetting<?>> settings,
+            List<ProgramSetting<?>> programSettings,
+            List<FilterCommand> commands,
+            Creation creation)
             implements FilterExtension {
         @Override
         public Filter create() {
-            Filter created = attempt(jar, name, () -> asked(filter.call()));
+            return create(FilterJars::unset);
+        }
+
+        @Override
+        public Filter create(ProgramSetting.Values values) {
+            Filter created = attempt(jar, name, () -> asked(creation.create(values)));
             log.info("filter {} of {}", name, jar.getFileName());
             return created;
         }

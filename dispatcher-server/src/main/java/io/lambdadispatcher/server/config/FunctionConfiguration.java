@@ -3,7 +3,6 @@ package io.lambdadispatcher.server.config;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.AttemptPolicy;
 import io.lambdadispatcher.core.options.BreakerPolicy;
-import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
@@ -140,8 +139,7 @@ public record FunctionConfiguration(
                 .deadline(deadline.build())
                 .attempts(attempts)
                 .affinity(values.get(FunctionSettings.FUNCTION_AFFINITY))
-                .breaker(breaker(values, breakerName))
-                .cache(cache(values));
+                .breaker(breaker(values, breakerName));
         values.table().filters().settings().forEach(each -> each.addTo(traffic, values));
         return traffic.build();
     }
@@ -153,17 +151,6 @@ public record FunctionConfiguration(
                         .latency(breaker.slow())
                         .open(breaker.open()));
         return policy.build();
-    }
-
-    /** Its name is the route, because a handler may see by which one a request came. */
-    private static CachePolicy cache(SettingValues values) {
-        return values.get(FunctionSettings.FUNCTION_CACHE)
-                .map(caching -> CachePolicy.builder(
-                                route(values).withoutWeight().toString())
-                        .staleIfError(caching.staleIfError())
-                        .maxBodyBytes(caching.maxBodyBytes())
-                        .build())
-                .orElse(CachePolicy.OFF);
     }
 
     private static String admissionName(SettingValues function, SettingValues values) {

@@ -22,7 +22,6 @@ import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
-import io.lambdadispatcher.server.config.PolicyValueTypes.Caching;
 import io.lambdadispatcher.server.config.PolicyValueTypes.CircuitBreaker;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Concurrency;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Downstream;
@@ -166,15 +165,6 @@ public final class FunctionSettings {
                     + " breaker is open, by default 5s, and up to four times as long if it opens again. Then 20 % of the"
                     + " requests pass for this time, then 60 %.");
 
-    private static final SettingTopic CACHE = new SettingTopic("Stored responses");
-    public static final Setting<Optional<Caching>> FUNCTION_CACHE = CACHE.setting(
-                    "function.cache", PolicyValueTypes.caching(), "off")
-            .ofRoutes()
-            .doc("Stores responses whose cache-control or expires allows it, and answers later requests with them."
-                    + " Identical requests in flight share one response. stale-if-error = for this time after the end of"
-                    + " its freshness, a stored response replaces an error, unless the response says another time. max-body"
-                    + " = size of the largest body that is stored, by default 1MiB.");
-
     private static final SettingTopic DIRECT = new SettingTopic("Direct requests");
     public static final Setting<Mode> FUNCTION_MODE = DIRECT.setting("function.mode", choice(Mode.class), "dispatch")
             .doc(
@@ -306,7 +296,7 @@ public final class FunctionSettings {
     static final List<SettingTopic> TOPICS = Stream.of(
                     List.of(FUNCTION, TRAFFIC, ADMISSION),
                     FilterExtensions.ON_CLASS_PATH.topics(),
-                    List.of(FAILURE, CACHE, DIRECT, LAUNCHING, SCALING))
+                    List.of(FAILURE, DIRECT, LAUNCHING, SCALING))
             .flatMap(List::stream)
             .toList();
 

@@ -33,7 +33,6 @@ public final class PolicyValueTypes {
     private static final Duration SHORTEST_SPILLOVER = Duration.ofMillis(10);
     private static final Duration SHORTEST_OPEN = Duration.ofMillis(100);
     private static final Duration LONGEST_OPEN = Duration.ofHours(1);
-    private static final Duration LONGEST_STALE = Duration.ofDays(365);
     /** The dispatcher counts milliseconds of pings as an int. */
     private static final Duration LONGEST_PING = Duration.ofMillis(Integer.MAX_VALUE);
 
@@ -61,9 +60,6 @@ public final class PolicyValueTypes {
      * @param open time for which it is open
      */
     record CircuitBreaker(int errorPercent, Duration slow, Duration open) {}
-
-    /** @param staleIfError time for which a response replaces errors after its freshness */
-    record Caching(Duration staleIfError, int maxBodyBytes) {}
 
     /**
      * When a queued request is sent as an invocation.
@@ -167,21 +163,6 @@ public final class PolicyValueTypes {
                             Duration slow = phrase.value("slow", ValueType::parsePositiveDuration, Duration.ZERO);
                             return new CircuitBreaker(ValueType.parsePercent(phrase.first, 1, 100), slow, open);
                         })
-                .orOff();
-    }
-
-    static ValueType<Optional<Caching>> caching() {
-        String expected = "on, and optionally a time of at most 365d for stale responses, and the size of the largest"
-                + " body, from 1B to 64MiB, such as on stale-if-error 1h max-body 1MiB";
-        return single("on [stale-if-error TIME] [max-body SIZE]", expected, text -> {
-                    Phrase phrase = Phrase.parse(text, "stale-if-error", "max-body");
-                    // YAML 1.1 reads an unquoted on as true, and many editors write true.
-                    require(phrase.first.equals("on") || phrase.first.equals("true"));
-                    Duration stale = phrase.value("stale-if-error", ValueType::parseDuration, Duration.ZERO);
-                    require(stale.compareTo(LONGEST_STALE) <= 0);
-                    int body = phrase.value("max-body", size -> ValueType.parseSize(size, 1, 64 << 20), 1 << 20);
-                    return new Caching(stale, body);
-                })
                 .orOff();
     }
 

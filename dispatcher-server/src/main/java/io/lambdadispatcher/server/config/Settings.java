@@ -220,10 +220,6 @@ public final class Settings {
                     + "hold much get 503. Above 95 %, the connections that use the most memory are "
                     + "closed. auto means half of the heap or half of the direct memory, whichever is smaller.");
 
-    public static final Setting<Integer> HTTP_CACHE_MEMORY = HTTP.setting(
-                    "http.cache-memory", size(1 << 20, 1 << 30), "64MiB")
-            .doc("Maximum memory of the heap for the responses that function.cache stores. All functions share it.");
-
     public static final Setting<ErrorFormat> HTTP_ERROR_FORMAT = HTTP.setting(
                     "http.error-format", choice(ErrorFormat.class), "text")
             .doc(

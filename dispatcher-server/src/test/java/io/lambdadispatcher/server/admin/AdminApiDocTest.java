@@ -2,9 +2,12 @@ package io.lambdadispatcher.server.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.spi.FilterCommand;
+import io.lambdadispatcher.server.config.Settings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -30,6 +33,29 @@ class AdminApiDocTest {
         return new YAMLMapper().readTree(DOCS.resolve("admin-api.yaml"));
     }
 
+    /** With what the filters on the class path can be told. */
+    private static final class OfFilters implements LiveSettings {
+        @Override
+        public Map<String, Integer> setWeights(Map<String, String> weights) {
+            return NONE.setWeights(weights);
+        }
+
+        @Override
+        public List<FilterCommand> filterCommands() {
+            return Settings.TABLE.filters().commands();
+        }
+
+        @Override
+        public long tellFilter(FilterCommand command) {
+            return NONE.tellFilter(command);
+        }
+
+        @Override
+        public String setLogLevel(String level) {
+            return NONE.setLogLevel(level);
+        }
+    }
+
     @Test
     void should_describe_each_path_and_method() {
         Map<String, String> described = new TreeMap<>();
@@ -46,7 +72,7 @@ class AdminApiDocTest {
                 new Readiness(),
                 new Launching(),
                 new WorkerControl(),
-                LiveSettings.NONE,
+                new OfFilters(),
                 () -> "",
                 name -> new byte[0])) {
             assertThat(described).isEqualTo(pages.methods());

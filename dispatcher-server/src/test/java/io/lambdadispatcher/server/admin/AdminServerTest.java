@@ -14,6 +14,7 @@ import io.lambdadispatcher.core.observe.WorkerCommandResult;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
 import io.lambdadispatcher.core.options.TlsOptions;
+import io.lambdadispatcher.core.spi.FilterCommand;
 import io.lambdadispatcher.server.status.AdminRequest;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.handler.codec.http.DefaultHttpRequest;
@@ -163,8 +164,13 @@ class AdminServerTest {
         }
 
         @Override
-        public long clearCache() {
-            return 4096;
+        public List<FilterCommand> filterCommands() {
+            return List.of(new FilterCommand("clear-cache", "Clears.", "Always.", "bytes", "bytes", filter -> 1));
+        }
+
+        @Override
+        public long tellFilter(FilterCommand command) {
+            return command.name().equals("clear-cache") ? 4096 : 0;
         }
 
         @Override

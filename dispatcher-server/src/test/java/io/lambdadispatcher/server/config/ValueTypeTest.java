@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.RolloutPolicy;
-import io.lambdadispatcher.server.config.PolicyValueTypes.Caching;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Concurrency;
 import io.lambdadispatcher.server.config.PolicyValueTypes.ForwardingHeaders;
 import io.lambdadispatcher.server.config.PolicyValueTypes.MaxConnections;
@@ -210,31 +209,6 @@ class ValueTypeTest {
                 .isEqualTo(new ForwardingHeaders(ForwardingPolicy.Headers.BOTH, true));
         assertRefused(PolicyValueTypes.forwardingHeaders(), "both");
         assertRefused(PolicyValueTypes.forwardingHeaders(), "via via");
-    }
-
-    @Test
-    void should_read_what_is_cached() {
-        assertThat(parse(PolicyValueTypes.caching(), "off")).isEmpty();
-        assertThat(parse(PolicyValueTypes.caching(), "false")).isEmpty();
-        assertThat(parse(PolicyValueTypes.caching(), "on")).contains(new Caching(Duration.ZERO, 1 << 20));
-        assertThat(parse(PolicyValueTypes.caching(), "true")).contains(new Caching(Duration.ZERO, 1 << 20));
-        assertThat(parse(PolicyValueTypes.caching(), "on max-body 2KiB  stale-if-error 1h"))
-                .contains(new Caching(Duration.ofHours(1), 2048));
-    }
-
-    @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "",
-                "1h",
-                "on max-body",
-                "on max-body 65MiB",
-                "on stale-if-error 366d",
-                "on stale-if-error 1h stale-if-error 2h",
-                "on for 1h"
-            })
-    void should_refuse_what_says_nothing_about_a_cache(String text) {
-        assertRefused(PolicyValueTypes.caching(), text);
     }
 
     @Test

@@ -56,6 +56,31 @@ public final class FlatHeaders extends TypedFields {
         this.validator = decoded.validator;
     }
 
+    /** Returns a copy without pseudo-headers, with room for {@code spare} more headers. */
+    public static FlatHeaders fieldsOf(Http2Headers head, int spare) {
+        FlatHeaders copy = new FlatHeaders(head.size() + spare, null);
+        if (head instanceof FlatHeaders flat) {
+            int first = flat.fieldsBegin();
+            System.arraycopy(flat.slots, first, copy.slots, 0, flat.end - first);
+            copy.end = flat.end - first;
+        } else {
+            head.forEach(field -> {
+                if (!isPseudo(field.getKey())) {
+                    copy.put(field.getKey(), field.getValue(), false);
+                }
+            });
+        }
+        return copy;
+    }
+
+    private int fieldsBegin() {
+        int slot = 0;
+        while (slot < end && isPseudo(at(slot))) {
+            slot += 2;
+        }
+        return slot;
+    }
+
     /** Returns for how many headers there is room without a larger array. */
     int room() {
         return slots.length / 2;
@@ -158,10 +183,7 @@ public final class FlatHeaders extends TypedFields {
 
     /** Makes room behind the last pseudo-header. */
     private int openFront() {
-        int slot = 0;
-        while (slot < end && isPseudo(at(slot))) {
-            slot += 2;
-        }
+        int slot = fieldsBegin();
         System.arraycopy(slots, slot, slots, slot + 2, end - slot);
         return slot;
     }

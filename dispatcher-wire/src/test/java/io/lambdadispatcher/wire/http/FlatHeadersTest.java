@@ -88,6 +88,21 @@ class FlatHeadersTest {
     }
 
     @Test
+    void should_copy_the_fields_without_the_pseudo_header_fields() {
+        for (Http2Headers head : List.of(new FlatHeaders(), new DefaultHttp2Headers(false))) {
+            head.status("200").add("a", "1").add("b", "2").add("a", "3");
+            FlatHeaders copy = FlatHeaders.fieldsOf(head, 1);
+            head.set("a", "4");
+            assertThat(copy.size()).isEqualTo(3);
+            assertThat(copy.getAll("a")).map(Object::toString).containsExactly("1", "3");
+            copy.add("c", "5").status("404");
+            assertThat(copy.get("c")).hasToString("5");
+            assertThat(copy.status()).hasToString("404");
+            assertThat(head.contains("c")).isFalse();
+        }
+    }
+
+    @Test
     void should_have_the_pseudo_header_fields() {
         Http2Headers head = new FlatHeaders()
                 .add("x", "1")

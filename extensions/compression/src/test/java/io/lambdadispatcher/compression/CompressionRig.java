@@ -15,6 +15,7 @@ import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.FilterEvent;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.http.ContentEncoder;
 import io.lambdadispatcher.wire.http.FlatHeaders;
@@ -74,10 +75,16 @@ public final class CompressionRig implements ResponseSink {
     /** Returns the function {@code f} behind the filter. */
     public static FunctionOpener behind(
             ResponseCompression compression, FunctionOpener function, EventLoop loop, DispatcherObserver observer) {
+        return behind(List.of(compression), function, loop, observer);
+    }
+
+    /** Returns the function {@code f} behind filters. */
+    public static FunctionOpener behind(
+            List<Filter> filters, FunctionOpener function, EventLoop loop, DispatcherObserver observer) {
         FilterLoop home = new FilterLoop(loop, observer, (name, sent, client) -> {
-            throw new AssertionError("compression sends no requests");
+            throw new AssertionError("no filter here sends requests");
         });
-        return new RequestFilters(List.of(compression), Map.of()).beforeFunction("f", function, true, home);
+        return new RequestFilters(filters, Map.of()).beforeFunction("f", function, true, home);
     }
 
     int usedBytes() {

@@ -2,7 +2,6 @@ package io.lambdadispatcher.micrometer;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.BreakerState;
-import io.lambdadispatcher.core.observe.CacheSnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -10,6 +9,7 @@ import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.FilterEvent;
+import io.lambdadispatcher.core.observe.FilterGauge;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.FleetSnapshot.FunctionSlots;
 import io.lambdadispatcher.core.observe.Incident;
@@ -55,7 +55,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class DispatcherMetrics implements DispatcherObserver {
     private static final double NANOS_PER_SECOND = 1e9;
-    private static final CacheSnapshot NOTHING_STORED = new CacheSnapshot(0, 0, 0);
 
     /** The function's name for requests that match no route. */
     private static final String NO_FUNCTION = "none";
@@ -106,7 +105,7 @@ public final class DispatcherMetrics implements DispatcherObserver {
                 dispatcher.pools().stream().map(PoolSnapshot::function).toList();
         watch(functions, dispatcher::pools, dispatcher::capacity, dispatcher::clients);
         watchProcess(dispatcher::process);
-        watchCache(() -> Objects.requireNonNullElse(dispatcher.cache(), NOTHING_STORED));
+        dispatcher.filterGauges().forEach(this::watch);
         if (dispatcher.fleet() != null) {
             watchFleet(functions, () -> Objects.requireNonNull(dispatcher.fleet()));
         }
@@ -122,15 +121,20 @@ public final class DispatcherMetrics implements DispatcherObserver {
                 .register(registry);
     }
 
-    void watchCache(Supplier<CacheSnapshot> cache) {
-        gauge(Meters.CACHE_MEMORY, cache, CacheSnapshot::bytes);
-        gauge(Meters.CACHE_MEMORY_LIMIT, cache, CacheSnapshot::maxBytes);
-        FunctionCounter.builder(
-                        Meters.CACHE_EVICTIONS.title(),
-                        cache,
-                        seen -> seen.get().evictions())
-                .description(Meters.CACHE_EVICTIONS.description())
-                .register(registry);
+    void watch(FilterGauge measured) {
+        String name = Meters.PREFIX + measured.name();
+        if (measured.rises()) {
+            FunctionCounter.builder(name, this, self -> measured.value().getAsDouble())
+                    .description(measured.description())
+                    .baseUnit(measured.unit())
+                    .register(registry);
+        } else {
+            Gauge.builder(name, measured, its -> its.value().getAsDouble())
+                    .description(measured.description())
+                    .baseUnit(measured.unit())
+                    .strongReference(true)
+                    .register(registry);
+        }
     }
 
     private void watchFleet(List<String> functions, Supplier<FleetSnapshot> fleet) {

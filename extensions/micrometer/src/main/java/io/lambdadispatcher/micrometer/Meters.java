@@ -43,10 +43,6 @@ enum Meters {
             "client.memory.level",
             null,
             "Memory pressure: 0 = none, 1 = less of each request body is buffered, 2 = requests are rejected, 3 = connections are closed"),
-    CACHE_MEMORY("cache.memory", "bytes", "Memory of stored responses"),
-    CACHE_MEMORY_LIMIT("cache.memory.limit", "bytes", "Maximum memory of stored responses"),
-    CACHE_EVICTIONS(
-            "cache.evictions", null, "Targets whose stored responses were removed for lack of memory or for their age"),
     PROTECTIONS(
             "protections", null, "Actions that protected the dispatcher from a client or a worker, by kind of action"),
     WORKER_REQUESTS("worker.requests", null, "Completed requests that a worker received, by the kind of the worker"),

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.FilterEvent;
+import io.lambdadispatcher.core.observe.FilterGauge;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
@@ -202,6 +203,19 @@ class DispatcherMetricsTest {
                 .contains("lambda_dispatcher_shadow_headers_seconds_sum{function=\"a\",of=\"shadow\"} 0.003\n")
                 .contains("lambda_dispatcher_denied_total{function=\"none\"} 1.0\n")
                 .contains("lambda_dispatcher_compressed_body_bytes_total{function=\"a\"} 400.0\n");
+    }
+
+    @Test
+    void should_report_what_filters_measure() {
+        AtomicInteger value = new AtomicInteger(7);
+        observer.watch(new FilterGauge("cache.memory", "bytes", "Memory", false, value::get));
+        observer.watch(new FilterGauge("cache.evictions", null, "Evictions", true, value::get));
+        System.gc();
+        value.set(9);
+        assertThat(registry.scrape())
+                .contains("# HELP lambda_dispatcher_cache_memory_bytes Memory\n")
+                .contains("lambda_dispatcher_cache_memory_bytes 9.0\n")
+                .contains("lambda_dispatcher_cache_evictions_total 9.0\n");
     }
 
     /** A look into the registry builds a meter each time. */

@@ -31,6 +31,7 @@ import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -86,6 +87,11 @@ class ShadowTrafficTest {
         @Override
         public HeaderFields bytes() {
             return this;
+        }
+
+        @Override
+        public HeaderFields copy() {
+            return new Fields(new LinkedHashMap<>(all));
         }
     }
 
@@ -171,6 +177,26 @@ class ShadowTrafficTest {
         @Override
         public boolean hasBody() {
             return hasBody;
+        }
+
+        @Override
+        public List<String> distinguishingHeaders() {
+            return List.of();
+        }
+
+        @Override
+        public @Nullable String sessionHeader() {
+            return null;
+        }
+
+        @Override
+        public boolean isBreakerOpen() {
+            return false;
+        }
+
+        @Override
+        public void fork(String its, Function<RequestContext, ResponseFilter> follower) {
+            throw new UnsupportedOperationException();
         }
 
         @Override

@@ -3,13 +3,14 @@ package io.lambdadispatcher.shadow;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.cache.CachePolicy;
+import io.lambdadispatcher.cache.ResponseCache;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.FilterEvent;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
-import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.RateLimit;
@@ -79,6 +80,7 @@ class ShadowedDispatcherTest {
         return builder.router(head -> RouteTarget.of("shop"))
                 .filter(first)
                 .filter(shadow)
+                .filter(new ResponseCache(1 << 20))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .observer(observer)
                 .eventLoops(1)
@@ -204,8 +206,9 @@ class ShadowedDispatcherTest {
     /** The filter is behind them. */
     @Test
     void should_not_copy_what_a_stored_response_answers() throws Exception {
-        TrafficPolicy policy =
-                copiedTo("next").cache(CachePolicy.builder("test").build()).build();
+        TrafficPolicy policy = copiedTo("next")
+                .extension(CachePolicy.class, CachePolicy.builder("test").build())
+                .build();
         try (Dispatcher dispatcher = start(policy)) {
             get(dispatcher);
             Await.until("a copy is compared", () -> results("same") == 1);

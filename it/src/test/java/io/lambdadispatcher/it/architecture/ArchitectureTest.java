@@ -148,6 +148,7 @@ class ArchitectureTest {
                 "dispatcher-core",
                 "lambda-worker",
                 "extensions/aws",
+                "extensions/cache",
                 "extensions/compression",
                 "extensions/micrometer",
                 "extensions/opentelemetry",
@@ -283,7 +284,8 @@ class ArchitectureTest {
      */
     @Test
     void should_hold_that_filters_with_settings_use_the_public_contract_only() {
-        for (List<String> each : List.of(List.of("shadow"), List.of("compression", "wire.http"))) {
+        for (List<String> each :
+                List.of(List.of("shadow"), List.of("cache", "wire.http"), List.of("compression", "wire.http"))) {
             List<String> allowed = new ArrayList<>(List.of(
                     BASE + "core.spi",
                     BASE + "core.observe",
@@ -291,6 +293,7 @@ class ArchitectureTest {
                     "java..",
                     "io.netty..",
                     "com.aayushatharva.brotli4j..",
+                    "com.github.benmanes.caffeine..",
                     "com.github.luben.zstd..",
                     "org.jspecify..",
                     "org.slf4j.."));
@@ -307,16 +310,18 @@ class ArchitectureTest {
 
     /** Who embeds a dispatcher without these filters has nothing of them on the class path. */
     @Test
-    void should_hold_that_the_core_has_no_codecs() {
+    void should_hold_that_the_core_has_neither_codecs_nor_a_cache() {
         noClasses()
                 .that()
                 .resideInAPackage(BASE + "core..")
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage(
+                        BASE + "cache..",
                         BASE + "compression..",
                         BASE + "shadow..",
                         "com.aayushatharva.brotli4j..",
+                        "com.github.benmanes.caffeine..",
                         "com.github.luben.zstd..",
                         "io.netty.handler.codec.compression..")
                 .check(CLASSES);

@@ -45,10 +45,6 @@ final class BuilderChecks {
                     "workerListener: withProxyProtocol() is set, expected it only for public listeners");
         }
         options.clients.listeners.forEach(BuilderChecks::requirePublic);
-        if (options.cacheMemoryBytes < 1) {
-            throw new IllegalArgumentException(
-                    "cacheMemoryBytes: " + options.cacheMemoryBytes + ", expected 1 or more");
-        }
         if (options.eventLoops < 1) {
             throw new IllegalArgumentException("eventLoops: " + options.eventLoops + ", expected 1 or more");
         }

@@ -40,7 +40,6 @@ public final class BuilderOptions {
     public int eventLoops = Math.max(1, Runtime.getRuntime().availableProcessors());
     public @Nullable EventLoopGroup eventLoopGroup;
     public Transport transport = Transport.nio();
-    public long cacheMemoryBytes = 64 * 1024 * 1024;
 
     /** Of the {@link ClientSide}. */
     public static final class Clients {

@@ -63,7 +63,6 @@ public final class DispatcherParts {
                 options.functions,
                 direct,
                 router,
-                options.cacheMemoryBytes,
                 filters,
                 observer);
         undo.push(() -> engine.shutdown(Duration.ZERO));
@@ -150,6 +149,10 @@ public final class DispatcherParts {
 
     public Engine engine() {
         return engine;
+    }
+
+    public RequestFilters filters() {
+        return filters;
     }
 
     /** Returns an event loop, always the same. */

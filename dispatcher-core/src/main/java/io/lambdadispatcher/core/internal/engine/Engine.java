@@ -9,7 +9,6 @@ import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.filter.FilterLoop;
 import io.lambdadispatcher.core.internal.filter.FunctionFilters;
 import io.lambdadispatcher.core.internal.filter.RequestFilters;
-import io.lambdadispatcher.core.internal.filter.StoredResponses;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.observe.BreakerSnapshot;
@@ -86,12 +85,10 @@ public final class Engine {
     private final List<ExchangeOpener> entrances = new ArrayList<>();
 
     private final Map<String, FunctionFilters> filters = new LinkedHashMap<>();
-    private final StoredResponses storedResponses;
 
     /**
      * @param given event loops of the embedding program, which uses all of them and shuts down
      *     none; {@code null} to create {@code eventLoops} event loops
-     * @param cacheBytes maximum memory of stored responses
      * @param requestFilters the filters of the program
      */
     public Engine(
@@ -101,11 +98,9 @@ public final class Engine {
             List<FunctionOptions> functions,
             Map<String, DirectFunction> direct,
             RequestRouter router,
-            long cacheBytes,
             RequestFilters requestFilters,
             DispatcherObserver observer) {
         this.transport = transport;
-        storedResponses = new StoredResponses(cacheBytes);
         ownsGroup = given == null;
         group = given != null
                 ? given
@@ -119,8 +114,7 @@ public final class Engine {
         }
         for (FunctionOptions function : functions) {
             pools.put(function.name(), new FunctionPool(function, loops, observer));
-            FunctionFilters its = new FunctionFilters(function.name(), observer, storedResponses);
-            filters.put(function.name(), its);
+            filters.put(function.name(), new FunctionFilters(function.name(), observer));
         }
         for (int i = 0; i < loops.size(); i++) {
             List<ExchangeOwner> owners = new ArrayList<>();
@@ -206,11 +200,6 @@ public final class Engine {
     /** Returns the state of each breaker that has opened. */
     public List<BreakerSnapshot> breakers() {
         return filters.values().stream().flatMap(FunctionFilters::breakers).toList();
-    }
-
-    /** Returns the stored responses of all functions. */
-    public StoredResponses storedResponses() {
-        return storedResponses;
     }
 
     public Map<String, FunctionPool> pools() {

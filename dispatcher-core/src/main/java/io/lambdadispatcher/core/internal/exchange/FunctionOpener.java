@@ -17,6 +17,11 @@ public interface FunctionOpener extends ExchangeOpener {
      */
     RequestSink open(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy policy);
 
+    /** Returns whether the policy's breaker is open, so that most requests fail at once. */
+    default boolean isBreakerOpen(TrafficPolicy policy) {
+        return false;
+    }
+
     /** Returns the function's own policy. */
     TrafficPolicy policy();
 }

@@ -45,6 +45,13 @@ final class BodyLedger {
         return (int) returned;
     }
 
+    /** Returns all input to the sender's window, whatever waits for the receiver. */
+    int takeAll() {
+        int returned = (int) heldBytes;
+        heldBytes = 0;
+        return returned;
+    }
+
     /**
      * Returns the input that returns to the sender's window because nothing waits for the receiver.
      */

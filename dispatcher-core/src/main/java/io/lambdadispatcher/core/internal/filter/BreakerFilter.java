@@ -87,6 +87,11 @@ final class BreakerFilter implements FunctionOpener {
     }
 
     @Override
+    public boolean isBreakerOpen(TrafficPolicy policy) {
+        return !policy.breaker().isOff() && filters.isOpen(policy.breaker());
+    }
+
+    @Override
     public RequestSink open(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy policy) {
         if (policy.breaker().isOff()) {
             return target.open(head, end, response, policy);

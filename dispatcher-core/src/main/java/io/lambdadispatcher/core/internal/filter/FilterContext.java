@@ -5,21 +5,29 @@ import io.lambdadispatcher.core.internal.policy.DeadlineHeaders;
 import io.lambdadispatcher.core.internal.policy.DeadlineRule;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.FilterEvent;
+import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.Decision;
 import io.lambdadispatcher.core.spi.HeaderFields;
 import io.lambdadispatcher.core.spi.RequestContext;
+import io.lambdadispatcher.core.spi.ResponseFilter;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.HeaderText;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,6 +73,11 @@ final class FilterContext implements RequestContext {
         body = hasBody;
     }
 
+    /** Returns whose request this is. */
+    Object clientKey() {
+        return clientKey;
+    }
+
     /** Returns the policy with less time, because a filter has waited. Its headers say so, too. */
     TrafficPolicy rest(TrafficPolicy policy, long waitedNanos) {
         if (function == null) {
@@ -82,9 +95,14 @@ final class FilterContext implements RequestContext {
         return waited == 0 ? policy : shortened(policy, waited);
     }
 
+    /** Returns how long the request may take; {@code Long.MAX_VALUE} = nothing limits it. */
+    long budgetNanos(TrafficPolicy policy) {
+        return policy.isTimed() ? DeadlineHeaders.budgetNanos(policy.deadline(), head) : Long.MAX_VALUE;
+    }
+
     private TrafficPolicy shortened(TrafficPolicy policy, long waitedNanos) {
         DeadlinePolicy deadline = policy.deadline();
-        long budget = policy.isTimed() ? DeadlineHeaders.budgetNanos(deadline, head) : Long.MAX_VALUE;
+        long budget = budgetNanos(policy);
         if (budget == Long.MAX_VALUE) {
             return policy;
         }
@@ -178,6 +196,28 @@ final class FilterContext implements RequestContext {
     }
 
     @Override
+    public List<String> distinguishingHeaders() {
+        AsciiString tenant = policy.admission().tenantHeader();
+        Affinity affinity = policy.affinity();
+        boolean chooses = affinity.kind() == Affinity.Kind.HEADER;
+        if (tenant == null) {
+            return chooses ? List.of(affinity.name()) : List.of();
+        }
+        return chooses ? List.of(tenant.toString(), affinity.name()) : List.of(tenant.toString());
+    }
+
+    @Override
+    public @Nullable String sessionHeader() {
+        Affinity affinity = policy.affinity();
+        return affinity.kind() == Affinity.Kind.SESSION_HEADER ? affinity.name() : null;
+    }
+
+    @Override
+    public boolean isBreakerOpen() {
+        return current != null && current.stage().isBreakerOpen(policy);
+    }
+
+    @Override
     public @Nullable Duration timeLeft() {
         long left = current == null ? Long.MAX_VALUE : current.leftNanos();
         return left == Long.MAX_VALUE ? null : Duration.ofNanos(left);
@@ -199,5 +239,19 @@ final class FilterContext implements RequestContext {
     @Override
     public CompletionStage<DispatchResponse> send(String to, DispatchRequest request) {
         return home.send(to, request, clientKey);
+    }
+
+    @Override
+    public void fork(String method, Function<RequestContext, ResponseFilter> follower) {
+        FilterStage stage =
+                Objects.requireNonNull(current, "the filter that decides").stage();
+        TrafficPolicy its = policy;
+        Http2Headers own = new FlatHeaders().add(head);
+        own.method(AsciiString.of(method)).remove(HttpHeaderNames.CONTENT_LENGTH);
+        home.loop().execute(() -> {
+            GoneClient none = GoneClient.withoutClient(clientKey);
+            FilterContext copy = new FilterContext(own, none, home);
+            stage.fork(copy, none, its, () -> Decision.pass(follower.apply(copy)));
+        });
     }
 }

@@ -8,11 +8,14 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.spi.Decision;
 import io.lambdadispatcher.core.spi.Filter;
+import io.lambdadispatcher.core.spi.ResponseFilter;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.Ticker;
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
@@ -54,6 +57,16 @@ record FilterStage(
     Failure failureOf(Throwable error) {
         warn(error);
         return new Failure(Failure.Kind.FILTER_FAILED, "a filter failed: " + error);
+    }
+
+    /** Returns whether a filter wants a response that no client waits for. */
+    boolean isWantedBy(@Nullable ResponseFilter follower) {
+        try {
+            return follower != null && follower.outlivesClient();
+        } catch (Throwable e) {
+            warn(e);
+            return false;
+        }
     }
 
     void warn(Throwable error) {
@@ -109,6 +122,21 @@ record FilterStage(
     }
 
     @Override
+    public boolean isBreakerOpen(TrafficPolicy policy) {
+        return next.isBreakerOpen(policy);
+    }
+
+    /** Opens a request of the filter's own, which passes only what is behind it. */
+    void fork(FilterContext copy, ResponseSink response, TrafficPolicy policy, Supplier<Decision> pass) {
+        copy.setFunction(function);
+        FilteredRequest request = new FilteredRequest(this, copy, true, response, policy);
+        if (response instanceof GoneClient gone) {
+            gone.request(request);
+        }
+        request.begin(pass);
+    }
+
+    @Override
     public RequestSink open(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy policy) {
         if (policyType != null && policy.extension(policyType) == null) {
             return next.open(head, end, response, policy);
@@ -117,7 +145,7 @@ record FilterStage(
                 response instanceof FilteredRequest outer ? outer.context() : new FilterContext(head, response, home);
         context.setFunction(function);
         FilteredRequest request = new FilteredRequest(this, context, end, response, policy);
-        request.begin();
+        request.begin(() -> filter.onRequest(context));
         return request;
     }
 

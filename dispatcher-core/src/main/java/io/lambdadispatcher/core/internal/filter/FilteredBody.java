@@ -23,6 +23,9 @@ abstract class FilteredBody {
     /** Bytes that have not been filtered yet, and that the sender already has back. */
     private int returned;
 
+    /** Whether the sender waits for the receiver. */
+    private boolean paced = true;
+
     /** What later turns of the event loop pass on; {@code null} = nothing. */
     private @Nullable ByteBuf rest;
 
@@ -64,7 +67,7 @@ abstract class FilteredBody {
     }
 
     private void giveIdle() {
-        int idle = ledger.takeIdle();
+        int idle = paced ? ledger.takeIdle() : ledger.takeAll();
         if (idle > 0) {
             giveBack(idle);
         }
@@ -153,6 +156,7 @@ abstract class FilteredBody {
             if (end) {
                 passed = joined(passed, Objects.requireNonNull(its.onBodyEnd(), RETURNED));
             }
+            paced = its.isPaced();
         } catch (Throwable e) {
             if (passed != null) {
                 passed.release();

@@ -4,12 +4,10 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.exchange.UnsentExchange;
-import io.lambdadispatcher.core.internal.policy.DeadlineHeaders;
 import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.spi.Decision;
 import io.lambdadispatcher.core.spi.ResponseFilter;
-import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -18,11 +16,8 @@ import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
-import java.util.Locale;
 import java.util.Objects;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -43,14 +38,14 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         ENDED
     }
 
-    private static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(10);
-
     /** Memory of this object and its headers, as an estimate. */
     private static final int HELD_BYTES = 2048;
 
     private final FilterStage stage;
     private final FilterContext context;
-    private final ResponseSink outer;
+    /** Another one if the client has left, and the filter wants its response. */
+    private ResponseSink outer;
+
     private final TrafficPolicy policy;
     private final boolean bodyless;
     private final long startNanos;
@@ -74,8 +69,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     /** How the filter has encoded the body of the response; {@code null} = it has not. */
     private @Nullable String encoding;
 
-    /** What the filter says to the refusal of the request. */
-    private @Nullable Decision instead;
+    private final Replacement replacement = new Replacement();
 
     private @Nullable Failure refusal;
 
@@ -97,14 +91,18 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         return context;
     }
 
+    FilterStage stage() {
+        return stage;
+    }
+
     private long waitedNanos() {
         return stage.loop().ticker().nanoTime() - startNanos;
     }
 
     // The decision.
 
-    void begin() {
-        decideBy(() -> stage.filter().onRequest(context));
+    void begin(Supplier<Decision> first) {
+        decideBy(first);
     }
 
     private void decide(@Nullable Decision decision) {
@@ -120,9 +118,11 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         } else if (decision instanceof Decision.Answer answer) {
             answer(answer);
         } else if (decision instanceof Decision.Later later) {
-            awaitDecision(later.decision());
+            awaitDecision(later);
         } else if (decision instanceof Decision.Resume resume) {
             decideBy(() -> resume.then().apply(context));
+        } else if (decision instanceof Decision.Refuse refuse && AnswerHead.failureOf(refuse) != null) {
+            fail(AnswerHead.failureOf(refuse));
         } else if (decision instanceof Decision.WithBody withBody && refusal == null) {
             holding = withBody;
             pending().waitAtMost(leftNanos());
@@ -145,18 +145,14 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
 
     private PendingDecision pending() {
         if (pending == null) {
-            pending = new PendingDecision(stage.loop(), this::failLate);
+            pending = new PendingDecision(stage.loop(), this::onLate);
         }
         stage.home().onUndecided(this);
         return pending;
     }
 
-    private void awaitDecision(CompletionStage<Decision> decision) {
-        PendingDecision its = pending();
-        if (!its.isTimed()) {
-            its.waitAtMost(Math.min(MAX_WAIT_NANOS, leftNanos()));
-        }
-        its.ask(decision, (decided, error) -> {
+    private void awaitDecision(Decision.Later later) {
+        pending().ask(later, leftNanos(), (decided, error) -> {
             if (error != null) {
                 failFilter(error);
             } else {
@@ -187,23 +183,20 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
 
     /** Returns how long the request may still take; {@code Long.MAX_VALUE} = nothing limits it. */
     long leftNanos() {
-        long budget = budgetNanos();
+        long budget = context.budgetNanos(policy);
         return budget == Long.MAX_VALUE ? budget : Math.max(0, budget - waitedNanos());
     }
 
-    private long budgetNanos() {
-        return policy.isTimed() ? DeadlineHeaders.budgetNanos(policy.deadline(), context.head()) : Long.MAX_VALUE;
-    }
-
-    private void failLate() {
-        if (refusal != null) {
+    private void onLate() {
+        long left = leftNanos();
+        Decision otherwise = pending == null ? null : pending.takeOtherwise();
+        if (otherwise != null && left > 0) {
+            stopWaiting();
+            decide(otherwise);
+        } else if (refusal != null) {
             passRefusal();
         } else if (state == State.UNDECIDED) {
-            fail(
-                    leftNanos() == 0
-                            ? new Failure(
-                                    Failure.Kind.DEADLINE_EXCEEDED, "a filter has not decided within the deadline")
-                            : new Failure(Failure.Kind.FILTER_FAILED, "a filter has not decided within 10 s"));
+            fail(PendingDecision.late(left));
         }
     }
 
@@ -220,26 +213,23 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         endHere();
         unsent().reportFailed(stage.observer(), failure, waitedNanos());
         outer.onFailure(failure);
+        tellEnd(failure.kind().token());
     }
 
     private void answer(Decision.Answer answer) {
         endHere();
-        FlatHeaders head = new FlatHeaders();
-        head.status(AsciiString.of(Integer.toString(answer.status())));
-        answer.headers().forEach((name, value) -> head.add(AsciiString.of(name.toLowerCase(Locale.ROOT)), value));
         byte[] body = answer.body();
-        boolean none = StatusCode.isBodyless(answer.status());
-        if (!none) {
-            head.set(HttpHeaderNames.CONTENT_LENGTH, AsciiString.of(Integer.toString(body.length)));
-        }
-        boolean end = none || body.length == 0 || Methods.isHead(context.head().method());
-        if (refusal == null) {
-            unsent().reportAnswered(
-                            stage.observer(), answer.status(), Substitute.FILTER, end ? 0 : body.length, waitedNanos());
-        } else if (!end) {
+        boolean none = StatusCode.isBodyless(answer.status()) || body.length == 0;
+        boolean end = none || Methods.isHead(context.head().method());
+        if (replacement.isAsked() && !end) {
             response.onAdded(body.length);
         }
-        outer.onHead(head, end);
+        outer.onHead(AnswerHead.of(answer), end);
+        if (!replacement.isAsked()) {
+            // Now, because filters in front of this one may have encoded it.
+            unsent().reportAnswered(
+                            stage.observer(), answer.status(), answer.by(), end ? 0 : body.length, waitedNanos());
+        }
         if (!end && cancelled == null) {
             outer.onData(Unpooled.wrappedBuffer(body), true);
         }
@@ -275,6 +265,10 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
 
     private void pass() {
         stopWaiting();
+        if (pending != null && leftNanos() == 0) {
+            fail(PendingDecision.late(0));
+            return;
+        }
         state = State.OPENING;
         TrafficPolicy rest = pending != null ? context.rest(policy, waitedNanos()) : policy;
         RequestSink opened = stage.next().open(context.passOn(), bodyless, this, rest);
@@ -376,6 +370,11 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     @Override
     public void cancel(ErrorCode code) {
         State before = state;
+        if (requestEnded && (before == State.OPENING || before == State.PASSED) && stage.isWantedBy(follower)) {
+            outer = GoneClient.of(outer, context.clientKey(), this);
+            giveBack(response.sendersOf(Integer.MAX_VALUE));
+            return;
+        }
         cancelled = code;
         if (before == State.UNDECIDED) {
             endHere();
@@ -410,9 +409,17 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         }
     }
 
+    /** A part of the response has arrived, and may have changed what the filter wants. */
+    private void cancelIfUnwanted() {
+        if (outer instanceof GoneClient && follower != null && !stage.isWantedBy(follower)) {
+            cancelPassed(ErrorCode.CANCELLED);
+            tellEnd("cancelled");
+        }
+    }
+
     @Override
     public void detach() {
-        if (target != null) {
+        if (target != null && !(outer instanceof GoneClient)) {
             target.detach();
         }
     }
@@ -431,11 +438,6 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     }
 
     @Override
-    public void onRouted(String function) {
-        outer.onRouted(function);
-    }
-
-    @Override
     public void onInterim(Http2Headers head) {
         if (state != State.ENDED) {
             outer.onInterim(head);
@@ -444,7 +446,11 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
 
     @Override
     public @Nullable Substitute substitute(int status, @Nullable Failure failure) {
-        return failure != null && replaces(failure) ? Substitute.FILTER : outer.substitute(status, failure);
+        if (failure != null) {
+            replaces(failure);
+        }
+        Substitute its = replacement.substitute();
+        return its == null ? outer.substitute(status, failure) : outer instanceof GoneClient ? null : its;
     }
 
     @Override
@@ -460,10 +466,19 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         responseBegun = true;
         if (follower != null) {
             CharSequence before = head.get(HttpHeaderNames.CONTENT_ENCODING);
+            Decision.Answer answer;
             try {
-                follower.onHead(StatusCode.parse(head.status()), new NettyFields(() -> head, () -> head), !end);
+                int status = StatusCode.parse(head.status());
+                answer = replacement.of(status, follower);
+                if (answer == null) {
+                    follower.onHead(status, new NettyFields(() -> head, () -> head), !end);
+                }
             } catch (Throwable e) {
                 failPassed(e);
+                return;
+            }
+            if (answer != null) {
+                answerInstead(answer, end);
                 return;
             }
             CharSequence after = head.get(HttpHeaderNames.CONTENT_ENCODING);
@@ -473,6 +488,16 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         outer.onHead(head, end);
         if (end) {
             tellEnd(null);
+        } else {
+            cancelIfUnwanted();
+        }
+    }
+
+    /** What the function still sends is dropped, unless it would wait for the request. */
+    private void answerInstead(Decision.Answer answer, boolean end) {
+        answer(answer);
+        if (!requestEnded || !end && outer instanceof GoneClient) {
+            cancelPassed(ErrorCode.CANCELLED);
         }
     }
 
@@ -486,6 +511,8 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         response.data(data, end);
         if (end && !response.hasRest()) {
             tellEnd(null);
+        } else if (!end) {
+            cancelIfUnwanted();
         }
     }
 
@@ -529,7 +556,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
             refusal = failure;
             state = State.REPLACING;
             waiting.drop();
-            decide(instead);
+            decide(replacement.decision());
         } else {
             endHere();
             outer.onFailure(failure);
@@ -537,26 +564,8 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         }
     }
 
-    /** Asks the filter once. */
     private boolean replaces(Failure failure) {
-        if (instead == null) {
-            instead = Decision.pass();
-            ResponseFilter its = follower;
-            if (its != null && state != State.ENDED && !responseBegun && isRefusal(failure)) {
-                try {
-                    instead =
-                            Objects.requireNonNull(its.onRefused(failure.kind().token()), "the filter's decision");
-                } catch (Throwable e) {
-                    stage.warn(e);
-                }
-            }
-        }
-        return !(instead instanceof Decision.Pass);
-    }
-
-    /** A dispatcher that shuts down can answer nothing else. */
-    private static boolean isRefusal(Failure failure) {
-        return failure.wasNotTried() && failure.kind() != Failure.Kind.SHUTTING_DOWN;
+        return replacement.isOf(failure, state == State.ENDED || responseBegun ? null : follower, stage);
     }
 
     @Override

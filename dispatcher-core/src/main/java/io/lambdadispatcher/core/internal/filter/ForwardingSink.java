@@ -25,6 +25,11 @@ interface ForwardingSink extends ResponseSink {
     }
 
     @Override
+    default void onRouted(String function) {
+        outer().onRouted(function);
+    }
+
+    @Override
     default @Nullable SocketAddress remoteAddress() {
         return outer().remoteAddress();
     }

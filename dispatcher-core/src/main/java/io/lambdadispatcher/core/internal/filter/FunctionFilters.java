@@ -15,12 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
-/**
- * The filters of one function, and what they share over all event loops. Any thread.
- *
- * <p>The order, from the client to the function, is the order of {@link #around}, read from its
- * last line to its first.
- */
+/** The dispatcher's own filters of one function, which all event loops share. Any thread. */
 public final class FunctionFilters {
     private static final Logger log = LoggerFactory.getLogger(FunctionFilters.class);
 
@@ -30,25 +25,18 @@ public final class FunctionFilters {
     /** By the name of their policy, of which there are as many as the operator has named. */
     private final Map<String, Breaker> breakers = new ConcurrentHashMap<>();
 
-    private final StoredResponses stored;
-
-    /** @param stored what all functions of the dispatcher share */
-    public FunctionFilters(String function, DispatcherObserver observer, StoredResponses stored) {
+    public FunctionFilters(String function, DispatcherObserver observer) {
         this.function = function;
         this.observer = observer;
-        this.stored = stored;
     }
 
     public String function() {
         return function;
     }
 
-    /** Returns the filters of one event loop around the function. */
+    /** Returns the function behind the filter of its breakers on one event loop. */
     public FunctionOpener around(FunctionOpener target, EventLoop loop) {
-        FunctionOpener filtered = target;
-        filtered = new BreakerFilter(filtered, this, loop, observer);
-        filtered = new CacheFilter(filtered, function, loop, stored::store, this::isOpen, observer);
-        return filtered;
+        return new BreakerFilter(target, this, loop, observer);
     }
 
     /** Returns the breaker of all policies with this name, which a reload keeps. */
@@ -64,7 +52,7 @@ public final class FunctionFilters {
                 .filter(Objects::nonNull);
     }
 
-    private boolean isOpen(BreakerPolicy policy) {
+    boolean isOpen(BreakerPolicy policy) {
         Breaker its = breakers.get(policy.name());
         return its != null && its.state() == BreakerState.OPEN;
     }

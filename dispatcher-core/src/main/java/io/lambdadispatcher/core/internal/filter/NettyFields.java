@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.filter;
 
 import io.lambdadispatcher.core.spi.HeaderFields;
+import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.OutgoingHeaders;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -8,6 +9,7 @@ import io.netty.util.AsciiString;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +21,9 @@ import org.jspecify.annotations.Nullable;
  * @param ofBytes whether each character of a value is one byte. Otherwise, values are text
  */
 record NettyFields(Supplier<Http2Headers> read, Supplier<Http2Headers> write, boolean ofBytes) implements HeaderFields {
+    /** Who copies headers adds about as many: of a stored response, three and the status. */
+    private static final int SPARE_FIELDS = 4;
+
     NettyFields(Supplier<Http2Headers> read, Supplier<Http2Headers> write) {
         this(read, write, false);
     }
@@ -34,13 +39,19 @@ record NettyFields(Supplier<Http2Headers> read, Supplier<Http2Headers> write, bo
 
     @Override
     public @Nullable String get(String name) {
-        CharSequence value = read.get().get(AsciiString.of(name));
+        CharSequence value = read.get().get(name);
         return value == null ? null : shown(value);
     }
 
     @Override
+    public boolean contains(String name) {
+        return read.get().contains(name);
+    }
+
+    @Override
     public List<String> getAll(String name) {
-        return read.get().getAll(AsciiString.of(name)).stream().map(this::shown).toList();
+        List<CharSequence> values = read.get().getAll(name);
+        return values.isEmpty() ? List.of() : values.stream().map(this::shown).toList();
     }
 
     @Override
@@ -75,5 +86,20 @@ record NettyFields(Supplier<Http2Headers> read, Supplier<Http2Headers> write, bo
     @Override
     public HeaderFields bytes() {
         return new NettyFields(read, write, true);
+    }
+
+    @Override
+    public void forEachName(Consumer<String> action) {
+        read.get().forEach(field -> {
+            if (field.getKey().charAt(0) != ':') {
+                action.accept(field.getKey().toString());
+            }
+        });
+    }
+
+    @Override
+    public HeaderFields copy() {
+        FlatHeaders copy = FlatHeaders.fieldsOf(read.get(), SPARE_FIELDS);
+        return new NettyFields(() -> copy, () -> copy, ofBytes);
     }
 }

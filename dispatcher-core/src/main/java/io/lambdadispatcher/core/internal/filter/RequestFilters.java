@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.filter;
 
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
+import io.lambdadispatcher.core.observe.FilterGauge;
 import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.Filter.Phase;
 import java.util.Collections;
@@ -62,10 +63,19 @@ public record RequestFilters(List<Filter> ofAll, Map<String, List<Filter>> ofFun
 
     /** Closes each filter once. May block. */
     public void close() {
+        each().forEach(RequestFilters::close);
+    }
+
+    /** Returns what the filters measure. */
+    public List<FilterGauge> gauges() {
+        return each().stream().flatMap(filter -> filter.gauges().stream()).toList();
+    }
+
+    private Set<Filter> each() {
         Set<Filter> all = Collections.newSetFromMap(new IdentityHashMap<>());
         all.addAll(ofAll);
         ofFunctions.values().forEach(all::addAll);
-        all.forEach(RequestFilters::close);
+        return all;
     }
 
     private static void close(Filter filter) {

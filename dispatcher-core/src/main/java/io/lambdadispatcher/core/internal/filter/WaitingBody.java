@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /** The body of a request that waits for a filter. Confined to the client's event loop. */
 final class WaitingBody {
-    /** Buffers, and trailers as the last one. */
-    private final Queue<Object> parts = new ArrayDeque<>(0);
+    /** Buffers, and trailers as the last one; {@code null} = there never were any. */
+    private @Nullable Queue<Object> parts;
 
     private int bytes;
     private int held;
@@ -21,11 +21,18 @@ final class WaitingBody {
     /** Takes ownership. */
     void add(ByteBuf data) {
         bytes += data.readableBytes();
-        parts.add(data);
+        parts().add(data);
     }
 
     void add(Http2Headers trailers) {
-        parts.add(trailers);
+        parts().add(trailers);
+    }
+
+    private Queue<Object> parts() {
+        if (parts == null) {
+            parts = new ArrayDeque<>();
+        }
+        return parts;
     }
 
     int bytes() {
@@ -45,34 +52,37 @@ final class WaitingBody {
     }
 
     boolean isEmpty() {
-        return parts.isEmpty();
+        return parts == null || parts.isEmpty();
     }
 
     /** Returns the next buffer, with its ownership, or the trailers; {@code null} = nothing. */
     @Nullable
     Object poll() {
-        return parts.poll();
+        return parts == null ? null : parts.poll();
     }
 
     /** Joins the buffers. The result remains the first part, and belongs to this. */
     ByteBuf gather() {
         List<ByteBuf> buffers = new ArrayList<>();
-        while (parts.peek() instanceof ByteBuf) {
-            buffers.add((ByteBuf) parts.remove());
+        Queue<Object> all = parts();
+        while (all.peek() instanceof ByteBuf) {
+            buffers.add((ByteBuf) all.remove());
         }
-        Object trailers = parts.poll();
+        Object trailers = all.poll();
         ByteBuf body = Unpooled.wrappedBuffer(buffers.toArray(ByteBuf[]::new));
         if (!buffers.isEmpty()) {
-            parts.add(body);
+            all.add(body);
         }
         if (trailers != null) {
-            parts.add(trailers);
+            all.add(trailers);
         }
         return body;
     }
 
     void drop() {
-        parts.forEach(ReferenceCountUtil::release);
-        parts.clear();
+        if (parts != null) {
+            parts.forEach(ReferenceCountUtil::release);
+            parts.clear();
+        }
     }
 }

@@ -48,8 +48,7 @@ class BreakerFilterTest {
     private final FilterLoop home = new FilterLoop(channel.eventLoop(), observer, (function, request, client) -> {
         throw new UnsupportedOperationException(function);
     });
-    private final FunctionOpener opener =
-            new FunctionFilters("f", observer, new StoredResponses(1)).around(function, channel.eventLoop());
+    private final FunctionOpener opener = new FunctionFilters("f", observer).around(function, channel.eventLoop());
 
     @BeforeEach
     void freeze() {
@@ -209,8 +208,7 @@ class BreakerFilterTest {
             }
         };
         FunctionOpener filtered = new RequestFilters(List.of(forward), Map.of()).atFunction("f", function, true, home);
-        FunctionOpener around =
-                new FunctionFilters("f", observer, new StoredResponses(1)).around(filtered, channel.eventLoop());
+        FunctionOpener around = new FunctionFilters("f", observer).around(filtered, channel.eventLoop());
         for (int i = 0; i < 20; i++) {
             around.open(head("GET"), true, new Client(), policy(BREAKER));
         }

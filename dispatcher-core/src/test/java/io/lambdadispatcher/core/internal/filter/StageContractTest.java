@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.options.BreakerPolicy;
-import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
@@ -31,10 +30,6 @@ class StageContractTest {
     private static final int STEPS = 60;
 
     private enum Feature implements Consumer<TrafficPolicy.Builder> {
-        CACHE(policy -> policy.cache(CachePolicy.builder("test")
-                .staleIfError(Duration.ofMinutes(1))
-                .maxBodyBytes(1 << 16)
-                .build())),
         BREAKER(policy -> policy.breaker(BreakerPolicy.builder("test")
                 .errors(0.5)
                 .latency(Duration.ofSeconds(5))
@@ -91,10 +86,9 @@ class StageContractTest {
         EmbeddedChannel channel = new EmbeddedChannel();
         channel.freezeTime();
         ContractWorld world = new ContractWorld(random);
-        StoredResponses stored = new StoredResponses(1 << 20);
         ContractWorld.Service own = world.new Service("own");
         RecordingObserver observer = new RecordingObserver();
-        FunctionOpener opener = new FunctionFilters("own", observer, stored).around(own, channel.eventLoop());
+        FunctionOpener opener = new FunctionFilters("own", observer).around(own, channel.eventLoop());
         for (int i = 0; i < STEPS; i++) {
             step(world, opener, policy, channel);
         }

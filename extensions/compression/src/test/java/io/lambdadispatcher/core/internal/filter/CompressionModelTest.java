@@ -2,6 +2,9 @@ package io.lambdadispatcher.core.internal.filter;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.cache.CachePolicy;
+import io.lambdadispatcher.cache.ClockedCache;
+import io.lambdadispatcher.cache.ResponseCache;
 import io.lambdadispatcher.compression.CompressionPolicy;
 import io.lambdadispatcher.compression.CompressionRig;
 import io.lambdadispatcher.compression.ContentEncoding;
@@ -11,7 +14,6 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
-import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.http.FlatHeaders;
@@ -284,12 +286,10 @@ class CompressionModelTest {
                     return TrafficPolicy.NEUTRAL;
                 }
             };
-            ResponseStore store = new ResponseStore(1 << 20, () -> nanos, () -> EPOCH + nanos / 1_000_000);
             RecordingObserver observer = new RecordingObserver();
-            FunctionOpener inner = stores
-                    ? new CacheFilter(application, "f", loop.eventLoop(), () -> store, each -> false, observer)
-                    : application;
-            FunctionOpener filter = CompressionRig.behind(new ResponseCompression(), inner, loop.eventLoop(), observer);
+            ResponseCache cache = ClockedCache.of(() -> nanos, () -> EPOCH + nanos / 1_000_000);
+            FunctionOpener filter = CompressionRig.behind(
+                    List.of(new ResponseCompression(), cache), application, loop.eventLoop(), observer);
             TrafficPolicy.Builder traffic = TrafficPolicy.builder()
                     .extension(
                             CompressionPolicy.class,
@@ -297,8 +297,11 @@ class CompressionModelTest {
                                     .encodings(List.of(ContentEncoding.BR, ContentEncoding.GZIP))
                                     .minBytes(100)
                                     .build());
-            TrafficPolicy policy =
-                    (stores ? traffic.cache(CachePolicy.builder("c").build()) : traffic).build();
+            TrafficPolicy policy = (stores
+                            ? traffic.extension(
+                                    CachePolicy.class, CachePolicy.builder("c").build())
+                            : traffic)
+                    .build();
             List<String> log = new ArrayList<>();
             Copy copy = null;
             for (int step = 0; step < 20; step++) {

@@ -2,6 +2,8 @@ package io.lambdadispatcher.core.internal.filter;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.cache.CachePolicy;
+import io.lambdadispatcher.cache.ResponseCache;
 import io.lambdadispatcher.compression.CompressionPolicy;
 import io.lambdadispatcher.compression.CompressionRig;
 import io.lambdadispatcher.compression.ContentEncoding;
@@ -10,7 +12,6 @@ import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.options.BreakerPolicy;
-import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
@@ -72,9 +73,12 @@ class CompressionTogetherTest {
 
     /** Returns the function behind all filters, as the dispatcher puts them. */
     private static FunctionOpener chain(FunctionOpener target, RecordingObserver observer, EmbeddedChannel channel) {
-        FunctionFilters own = new FunctionFilters("f", observer, new StoredResponses(1 << 24));
+        FunctionFilters own = new FunctionFilters("f", observer);
         return CompressionRig.behind(
-                new ResponseCompression(), own.around(target, channel.eventLoop()), channel.eventLoop(), observer);
+                List.of(new ResponseCache(1 << 24), new ResponseCompression()),
+                own.around(target, channel.eventLoop()),
+                channel.eventLoop(),
+                observer);
     }
 
     private static RequestSink open(FunctionOpener opener, Client client, TrafficPolicy policy, String... fields) {
@@ -108,7 +112,8 @@ class CompressionTogetherTest {
         EmbeddedChannel channel = new EmbeddedChannel();
         FunctionOpener opener = chain(function, observer, channel);
         Client client = new Client();
-        RequestSink request = open(opener, client, gzip(0).cache(CACHE).build(), "accept-encoding", "gzip");
+        RequestSink request =
+                open(opener, client, gzip(0).extension(CachePolicy.class, CACHE).build(), "accept-encoding", "gzip");
         ScriptedFunction.Call call = function.only();
         byte[] body = new byte[200_000];
         new Random(1).nextBytes(body);
@@ -131,7 +136,7 @@ class CompressionTogetherTest {
     void should_compress_a_stored_response_for_each_client() {
         EmbeddedChannel channel = new EmbeddedChannel();
         FunctionOpener opener = chain(function, observer, channel);
-        TrafficPolicy policy = gzip(1024).cache(CACHE).build();
+        TrafficPolicy policy = gzip(1024).extension(CachePolicy.class, CACHE).build();
         open(opener, new Client(), policy);
         ScriptedFunction.Call call = function.only();
         call.response.onHead(
@@ -154,7 +159,7 @@ class CompressionTogetherTest {
 
     static Stream<Consumer<TrafficPolicy.Builder>> others() {
         Consumer<TrafficPolicy.Builder> nothing = policy -> {};
-        Consumer<TrafficPolicy.Builder> cache = policy -> policy.cache(CACHE);
+        Consumer<TrafficPolicy.Builder> cache = policy -> policy.extension(CachePolicy.class, CACHE);
         Consumer<TrafficPolicy.Builder> breaker = policy -> policy.breaker(BreakerPolicy.builder("test")
                 .errors(0.5)
                 .latency(Duration.ofSeconds(5))

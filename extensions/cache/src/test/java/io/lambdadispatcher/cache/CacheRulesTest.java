@@ -1,16 +1,17 @@
-package io.lambdadispatcher.core.internal.policy;
+package io.lambdadispatcher.cache;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.internal.policy.CacheRules.Fit;
-import io.lambdadispatcher.core.internal.policy.StoredResponse.Terms;
+import io.lambdadispatcher.cache.CacheRules.Fit;
+import io.lambdadispatcher.cache.StoredResponse.Terms;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.Affinity;
-import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.spi.RequestContext;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -24,7 +25,15 @@ class CacheRulesTest {
     private static final long NOW = TimeUnit.DAYS.toNanos(10);
 
     private TrafficPolicy policy =
-            TrafficPolicy.builder().cache(CachePolicy.builder("test").build()).build();
+            with(TrafficPolicy.builder(), CachePolicy.builder("test").build());
+
+    private static TrafficPolicy with(TrafficPolicy.Builder builder, CachePolicy cache) {
+        return builder.extension(CachePolicy.class, cache).build();
+    }
+
+    private RequestContext asked(Http2Headers head) {
+        return CacheRig.asked(head, policy);
+    }
 
     private static Http2Headers fields(Http2Headers head, String fields) {
         for (String field : fields.split("\\|")) {
@@ -52,20 +61,20 @@ class CacheRulesTest {
     @ValueSource(strings = {"A.Example", "a.example:443", "a.example.", "a.example:"})
     void should_take_other_spellings_of_the_authority_for_the_same_target(String authority) {
         Http2Headers other = get("").authority(authority);
-        assertThat(CacheRequest.key("f", other)).isEqualTo(CacheRequest.key("f", get("")));
-        assertThat(CacheRequest.key("f", other.scheme("http"))).isNotEqualTo(CacheRequest.key("f", get("")));
+        String key = CacheRequest.key(asked(get("")));
+        assertThat(CacheRequest.key(asked(other))).isEqualTo(key);
+        assertThat(CacheRequest.key(asked(other.scheme("http")))).isNotEqualTo(key);
     }
 
     private @Nullable CacheRequest request(String fields) {
-        return CacheRequest.of("f", get(fields), policy);
+        return CacheRequest.of(asked(get(fields)), Objects.requireNonNull(policy.extension(CachePolicy.class)));
     }
 
     private @Nullable Terms terms(String request, int status, String response) {
         CacheRequest asked = request(request);
         return asked == null
                 ? null
-                : CacheRules.terms(
-                        asked, status, fields(new DefaultHttp2Headers(false), response), NOW, NOW, NOW_MILLIS);
+                : CacheRules.terms(asked, status, asked(get(response)).headers(), NOW, NOW, NOW_MILLIS);
     }
 
     private Fit fit(String stored, String response, String request, long ageSeconds) {
@@ -238,11 +247,9 @@ class CacheRulesTest {
         String response = "cache-control: max-age=60, stale-if-error=30";
         assertThat(fit("", response, "", 89)).isEqualTo(Fit.ON_ERROR);
         assertThat(fit("", response, "", 90)).isEqualTo(Fit.NONE);
-        policy = policy.toBuilder()
-                .cache(CachePolicy.builder("test")
-                        .staleIfError(Duration.ofSeconds(40))
-                        .build())
-                .build();
+        policy = with(
+                policy.toBuilder(),
+                CachePolicy.builder("test").staleIfError(Duration.ofSeconds(40)).build());
         assertThat(fit("", "cache-control: max-age=60", "", 99)).isEqualTo(Fit.ON_ERROR);
         assertThat(fit("", "cache-control: max-age=60, stale-if-error=0", "", 60))
                 .isEqualTo(Fit.NONE);

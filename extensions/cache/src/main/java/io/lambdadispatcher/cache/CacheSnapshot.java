@@ -1,4 +1,4 @@
-package io.lambdadispatcher.core.observe;
+package io.lambdadispatcher.cache;
 
 /**
  * The stored responses of a dispatcher at one moment. Immutable.

@@ -1,6 +1,6 @@
-package io.lambdadispatcher.core.internal.policy;
+package io.lambdadispatcher.cache;
 
-import io.netty.handler.codec.http2.Http2Headers;
+import io.lambdadispatcher.core.spi.HeaderFields;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -14,19 +14,24 @@ import org.jspecify.annotations.Nullable;
  * @param terms what the response's headers permit
  * @param head headers, which nobody changes after they are stored
  * @param body must not be changed
+ * @param bytes memory of this object, as an estimate
  */
-public record StoredResponse(Terms terms, int status, Http2Headers head, byte[] body) {
+record StoredResponse(Terms terms, int status, HeaderFields head, byte[] body, long bytes) {
     /** Memory of a header's objects, in bytes. */
     private static final int FIELD_BYTES = 96;
 
     private static final int OBJECT_BYTES = 512;
+
+    StoredResponse(Terms terms, int status, HeaderFields head, byte[] body) {
+        this(terms, status, head, body, bytesOf(terms, head, body));
+    }
 
     /**
      * What the headers of a response permit.
      *
      * @param partition the partition of its request
      * @param varyNames names in {@code vary}, in lower case
-     * @param varyValues the values of its request, as {@link CacheRequest#values} returns them
+     * @param varyValues the values of its request, as {@link CacheRequest#value} returns them
      * @param toAuthorized whether it may answer requests with {@code authorization}
      * @param toCookies whether it may answer requests with a {@code cookie}
      * @param bornNanos time at which its age was zero, by the clock of event loops
@@ -34,7 +39,7 @@ public record StoredResponse(Terms terms, int status, Http2Headers head, byte[] 
      * @param revalidateNanos age up to which it answers while it is renewed
      * @param errorNanos age up to which it replaces an error
      */
-    public record Terms(
+    record Terms(
             String partition,
             List<String> varyNames,
             List<@Nullable String> varyValues,
@@ -51,7 +56,7 @@ public record StoredResponse(Terms terms, int status, Http2Headers head, byte[] 
                 return false;
             }
             for (int i = 0; i < varyNames.size(); i++) {
-                if (!Objects.equals(varyValues.get(i), CacheRequest.values(request.head(), varyNames.get(i)))) {
+                if (!Objects.equals(varyValues.get(i), request.value(varyNames.get(i)))) {
                     return false;
                 }
             }
@@ -59,31 +64,29 @@ public record StoredResponse(Terms terms, int status, Http2Headers head, byte[] 
         }
 
         /** Returns the age at which the response is of no use any more. */
-        public long usefulNanos() {
+        long usefulNanos() {
             return Math.max(freshNanos, Math.max(revalidateNanos, errorNanos));
         }
 
         /** Returns whether the same requests choose the other response. */
-        public boolean isReplacedBy(Terms other) {
+        boolean isReplacedBy(Terms other) {
             return partition.equals(other.partition)
                     && varyNames.equals(other.varyNames)
                     && varyValues.equals(other.varyValues);
         }
     }
 
-    public long ageNanos(long nowNanos) {
+    long ageNanos(long nowNanos) {
         return nowNanos - terms.bornNanos();
     }
 
-    /** Returns the memory of this object in bytes, as an estimate. */
-    public long bytes() {
-        long bytes = OBJECT_BYTES + body.length + 2L * terms.partition().length();
-        for (var field : head) {
-            bytes += FIELD_BYTES + field.getKey().length() + field.getValue().length();
-        }
+    private static long bytesOf(Terms terms, HeaderFields head, byte[] body) {
+        long[] bytes = {OBJECT_BYTES + body.length + 2L * terms.partition().length()};
+        // The bytes of a value, and its text, which its first reader leaves behind.
+        head.forEach((name, value) -> bytes[0] += FIELD_BYTES + name.length() + 2L * value.length());
         for (String value : terms.varyValues()) {
-            bytes += FIELD_BYTES + (value == null ? 0 : value.length());
+            bytes[0] += FIELD_BYTES + (value == null ? 0 : value.length());
         }
-        return bytes;
+        return bytes[0];
     }
 }

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.core.internal.policy;
+package io.lambdadispatcher.cache;
 
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import java.util.List;
@@ -9,9 +9,9 @@ import java.util.Locale;
  * Immutable. If a header is malformed, it is read as {@code no-store}. If a directive is repeated
  * or its number is malformed, the value that permits least applies (RFC 9111 section 4.2.1).
  */
-public final class CacheControl {
+final class CacheControl {
     /** A directive with a time is missing. */
-    public static final long NONE = -1;
+    static final long NONE = -1;
 
     /** RFC 9111 section 1.2.2: larger numbers are read as this one. */
     static final long MAX_SECONDS = Integer.MAX_VALUE;
@@ -32,10 +32,10 @@ public final class CacheControl {
     private CacheControl() {}
 
     /** @param values all values of the header, in their order */
-    public static CacheControl parse(List<? extends CharSequence> values) {
+    static CacheControl parse(List<String> values) {
         CacheControl parsed = new CacheControl();
-        for (CharSequence value : values) {
-            parsed.read(value.toString());
+        for (String value : values) {
+            parsed.read(value);
         }
         return parsed;
     }
@@ -114,56 +114,56 @@ public final class CacheControl {
         return value;
     }
 
-    public boolean noStore() {
+    boolean noStore() {
         return noStore;
     }
 
-    public boolean noCache() {
+    boolean noCache() {
         return noCache;
     }
 
-    public boolean isPrivate() {
+    boolean isPrivate() {
         return isPrivate;
     }
 
-    public boolean isPublic() {
+    boolean isPublic() {
         return isPublic;
     }
 
-    public boolean mustRevalidate() {
+    boolean mustRevalidate() {
         return mustRevalidate;
     }
 
-    public boolean proxyRevalidate() {
+    boolean proxyRevalidate() {
         return proxyRevalidate;
     }
 
-    public boolean onlyIfCached() {
+    boolean onlyIfCached() {
         return onlyIfCached;
     }
 
     /** Returns seconds, or {@link #NONE}. */
-    public long maxAge() {
+    long maxAge() {
         return maxAge;
     }
 
     /** Returns seconds, or {@link #NONE}. */
-    public long sharedMaxAge() {
+    long sharedMaxAge() {
         return sharedMaxAge;
     }
 
     /** Returns seconds, or {@link #NONE}. */
-    public long minFresh() {
+    long minFresh() {
         return minFresh;
     }
 
     /** Returns seconds, or {@link #NONE}. */
-    public long staleWhileRevalidate() {
+    long staleWhileRevalidate() {
         return staleWhileRevalidate;
     }
 
     /** Returns seconds, or {@link #NONE}. */
-    public long staleIfError() {
+    long staleIfError() {
         return staleIfError;
     }
 }

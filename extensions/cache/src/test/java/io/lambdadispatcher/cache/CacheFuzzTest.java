@@ -1,11 +1,10 @@
-package io.lambdadispatcher.core.internal.filter;
+package io.lambdadispatcher.cache;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.cache.CacheRig.Call;
+import io.lambdadispatcher.cache.CacheRig.Client;
 import io.lambdadispatcher.core.internal.exchange.Failure.Kind;
-import io.lambdadispatcher.core.internal.filter.CacheRig.Call;
-import io.lambdadispatcher.core.internal.filter.CacheRig.Client;
-import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -96,9 +95,11 @@ class CacheFuzzTest {
     private final Random random = new Random(SEED);
     private final CacheRig rig = new CacheRig(
             TrafficPolicy.builder()
-                    .cache(CachePolicy.builder("test")
-                            .staleIfError(Duration.ofSeconds(STALE_IF_ERROR))
-                            .build())
+                    .extension(
+                            CachePolicy.class,
+                            CachePolicy.builder("test")
+                                    .staleIfError(Duration.ofSeconds(STALE_IF_ERROR))
+                                    .build())
                     .build(),
             1 << 20);
     /** The newest ones. None is reused after 20 s, which is far fewer requests. */
@@ -184,9 +185,12 @@ class CacheFuzzTest {
         int calls = rig.calls.size();
         asked.client = rig.send(random.nextInt(2), head);
         for (Call each : rig.calls.subList(calls, rig.calls.size())) {
-            pendingCalls.put(each, asked);
-            asked.call = asked.client.ended ? asked.call : each;
+            // What neither this request nor one that has waited sends, is the renewal of its answer.
+            Asked whose = sender(each) == null ? asked : sender(each);
+            pendingCalls.put(each, whose);
+            whose.call = whose.client.ended ? whose.call : each;
         }
+        settleEnded();
         pending.add(asked);
         if (asked.client.ended) {
             settle(asked);
@@ -212,10 +216,7 @@ class CacheFuzzTest {
         int calls = rig.calls.size();
         rig.run();
         for (Call each : rig.calls.subList(calls, rig.calls.size())) {
-            Asked whose = pending.stream()
-                    .filter(asked -> asked.head == each.head)
-                    .findFirst()
-                    .orElseThrow();
+            Asked whose = Objects.requireNonNull(sender(each));
             whose.call = each;
             pendingCalls.put(each, whose);
         }
@@ -223,6 +224,17 @@ class CacheFuzzTest {
         rig.observer.starts.clear();
         rig.observer.ends.clear();
         rig.clients.clear();
+        settleEnded();
+    }
+
+    private @Nullable Asked sender(Call call) {
+        return pending.stream()
+                .filter(asked -> asked.head == call.head)
+                .findFirst()
+                .orElse(null);
+    }
+
+    private void settleEnded() {
         for (Asked each : List.copyOf(pending)) {
             if (each.client.ended || each.client.failure != null) {
                 settle(each);

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.core.options;
+package io.lambdadispatcher.cache;
 
 import java.time.Duration;
 import java.util.Objects;
@@ -9,49 +9,32 @@ import java.util.Objects;
  *
  * <p>Responses choose this themselves: only those are stored whose {@code cache-control} or {@code
  * expires} says for how long they are fresh. Identical requests that arrive while such a response
- * is on its way wait for it, and share it. The policy needs the library Caffeine on the class
- * path.
+ * is on its way wait for it, and share it.
  */
 public final class CachePolicy {
-    /** Stores nothing. */
-    public static final CachePolicy OFF = new CachePolicy();
-
     private static final Duration LONGEST_STALE = Duration.ofDays(365);
     private static final int MIB = 1024 * 1024;
+    private static final int LARGEST_BODY = 64 * MIB;
 
     private final String name;
-    private final boolean off;
     private final Duration staleIfError;
     private final int maxBodyBytes;
 
-    private CachePolicy() {
-        name = "";
-        off = true;
-        staleIfError = Duration.ZERO;
-        maxBodyBytes = 0;
-    }
-
     private CachePolicy(Builder from) {
         name = from.name;
-        off = false;
         staleIfError = from.staleIfError;
         maxBodyBytes = from.maxBodyBytes;
-        Check.that(
+        require(
                 !staleIfError.isNegative() && staleIfError.compareTo(LONGEST_STALE) <= 0,
-                "staleIfError",
-                staleIfError.toString(),
-                "0 to 365 days");
-        Check.range("maxBodyBytes", maxBodyBytes, 1, 64 * MIB);
-        Check.that(
-                isAvailable(), "cache", "on", "com.github.ben-manes.caffeine:caffeine on the class path, which stores");
+                "staleIfError: " + staleIfError + ", expected 0 to 365 days");
+        require(
+                maxBodyBytes >= 1 && maxBodyBytes <= LARGEST_BODY,
+                "maxBodyBytes: " + maxBodyBytes + ", expected 1 to 67,108,864");
     }
 
-    private static boolean isAvailable() {
-        try {
-            Class.forName("com.github.benmanes.caffeine.cache.Caffeine", false, CachePolicy.class.getClassLoader());
-            return true;
-        } catch (ClassNotFoundException e) {
-            return false;
+    private static void require(boolean holds, String problem) {
+        if (!holds) {
+            throw new IllegalArgumentException(problem);
         }
     }
 
@@ -65,9 +48,12 @@ public final class CachePolicy {
         return new Builder(name);
     }
 
-    /** Returns whether nothing is stored. */
-    public boolean isOff() {
-        return off;
+    /** Returns the same policy with another name. */
+    CachePolicy named(String other) {
+        return builder(other)
+                .staleIfError(staleIfError)
+                .maxBodyBytes(maxBodyBytes)
+                .build();
     }
 
     /** Returns the name. See {@link CachePolicy#builder}. */
@@ -124,8 +110,7 @@ public final class CachePolicy {
         /**
          * Returns the policy.
          *
-         * @throws IllegalArgumentException if a value is out of its range, or if Caffeine is not on
-         *     the class path
+         * @throws IllegalArgumentException if a value is out of its range
          */
         public CachePolicy build() {
             return new CachePolicy(this);

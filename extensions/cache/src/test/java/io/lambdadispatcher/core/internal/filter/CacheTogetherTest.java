@@ -2,27 +2,39 @@ package io.lambdadispatcher.core.internal.filter;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.cache.CachePolicy;
+import io.lambdadispatcher.cache.ResponseCache;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.options.BreakerPolicy;
-import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
-/** What several filters do to one request. */
-class FiltersTogetherTest {
+/** What the cache and the dispatcher's own filters do to one request. */
+@AnyRelease
+class CacheTogetherTest {
+    private static final int WORLDS = Integer.getInteger("contract.worlds", 100);
+    private static final int STEPS = 60;
+
     /** Only deadlines can open it in time. */
     private static final BreakerPolicy BREAKER = BreakerPolicy.builder("test")
             .errors(0.5)
@@ -38,9 +50,16 @@ class FiltersTogetherTest {
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final ScriptedFunction function = new ScriptedFunction();
     private final RecordingObserver observer = new RecordingObserver();
-    private final StoredResponses stored = new StoredResponses(1 << 24);
-    private final FunctionFilters filters = new FunctionFilters("f", observer, stored);
-    private final FunctionOpener opener = filters.around(function, channel.eventLoop());
+    private final FunctionOpener opener = chain(function, observer, channel);
+
+    /** Returns the function behind all filters, as the dispatcher puts them. */
+    private static FunctionOpener chain(FunctionOpener target, RecordingObserver observer, EmbeddedChannel channel) {
+        FilterLoop home = new FilterLoop(channel.eventLoop(), observer, (name, sent, client) -> {
+            throw new AssertionError("the cache sends no requests past the breaker");
+        });
+        FunctionOpener own = new FunctionFilters("f", observer).around(target, channel.eventLoop());
+        return new RequestFilters(List.of(new ResponseCache(1 << 24)), Map.of()).beforeFunction("f", own, true, home);
+    }
 
     @BeforeEach
     void freeze() {
@@ -107,7 +126,7 @@ class FiltersTogetherTest {
         TrafficPolicy policy = TrafficPolicy.builder()
                 .breaker(BREAKER)
                 .deadline(DEADLINE)
-                .cache(CACHE)
+                .extension(CachePolicy.class, CACHE)
                 .build();
         open(new Client(), policy);
         for (int i = 0; i < 25; i++) {
@@ -130,9 +149,58 @@ class FiltersTogetherTest {
     @Test
     void should_send_a_request_for_a_stored_response_to_no_function() {
         Client client = new Client();
-        TrafficPolicy policy = TrafficPolicy.builder().cache(CACHE).build();
+        TrafficPolicy policy =
+                TrafficPolicy.builder().extension(CachePolicy.class, CACHE).build();
         open(client, policy, "cache-control", "only-if-cached");
         assertThat(client.log).hasToString("ONLY_IF_CACHED");
         assertThat(function.calls).isEmpty();
+    }
+
+    static Stream<Consumer<TrafficPolicy.Builder>> others() {
+        Consumer<TrafficPolicy.Builder> nothing = policy -> {};
+        Consumer<TrafficPolicy.Builder> breaker = policy -> policy.breaker(BreakerPolicy.builder("test")
+                .errors(0.5)
+                .latency(Duration.ofSeconds(5))
+                .build());
+        Consumer<TrafficPolicy.Builder> deadline = policy -> policy.deadline(
+                DeadlinePolicy.builder().limit(Duration.ofSeconds(30)).build());
+        return Stream.of(nothing, breaker, deadline, breaker.andThen(deadline));
+    }
+
+    /** See {@link StageContractTest}. */
+    @ParameterizedTest
+    @MethodSource("others")
+    void should_keep_the_contract(Consumer<TrafficPolicy.Builder> other) {
+        TrafficPolicy.Builder policy = TrafficPolicy.builder()
+                .extension(
+                        CachePolicy.class,
+                        CachePolicy.builder("test")
+                                .staleIfError(Duration.ofMinutes(1))
+                                .maxBodyBytes(1 << 16)
+                                .build());
+        other.accept(policy);
+        for (int seed = 0; seed < WORLDS; seed++) {
+            try {
+                run(policy.build(), new Random(seed));
+            } catch (AssertionError | RuntimeException e) {
+                throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
+            }
+        }
+    }
+
+    private static void run(TrafficPolicy policy, Random random) {
+        EmbeddedChannel channel = new EmbeddedChannel();
+        channel.freezeTime();
+        ContractWorld world = new ContractWorld(random);
+        ContractWorld.Service own = world.new Service("own");
+        RecordingObserver recorded = new RecordingObserver();
+        FunctionOpener opener = chain(own, recorded, channel);
+        for (int i = 0; i < STEPS; i++) {
+            StageContractTest.step(world, opener, policy, channel);
+        }
+        StageContractTest.end(world, channel);
+        world.clients.forEach(client -> StageContractTest.checkReport(world, client, recorded));
+        channel.finishAndReleaseAll();
+        assertThat(world.buffers).allMatch(buffer -> buffer.refCnt() == 0);
     }
 }

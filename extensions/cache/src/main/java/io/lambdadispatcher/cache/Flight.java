@@ -1,6 +1,5 @@
-package io.lambdadispatcher.core.internal.filter;
+package io.lambdadispatcher.cache;
 
-import io.lambdadispatcher.core.internal.policy.StoredResponse;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -40,7 +39,7 @@ final class Flight {
     }
 
     /**
-     * Gives the response to the waiting requests, each on its own event loop.
+     * Gives the response to the waiting requests, each of which goes on on its own event loop.
      *
      * @param response {@code null} = there is none for others
      * @param error whether it replaces an error
@@ -49,7 +48,7 @@ final class Flight {
         for (Node each = waiting.getAndSet(LANDED); each != null; each = each.next()) {
             WaitingRequest request = each.request();
             if (request != null) {
-                request.resumeSoon(response, error);
+                request.resume(response, error);
             }
         }
     }

@@ -1,12 +1,9 @@
-package io.lambdadispatcher.core.internal.policy;
+package io.lambdadispatcher.cache;
 
-import io.lambdadispatcher.core.internal.policy.StoredResponse.Terms;
-import io.lambdadispatcher.core.options.Affinity;
+import io.lambdadispatcher.cache.StoredResponse.Terms;
+import io.lambdadispatcher.core.spi.HeaderFields;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.netty.handler.codec.DateFormatter;
-import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.util.AsciiString;
 import java.util.ArrayList;
 import java.util.Date;
 import java.util.List;
@@ -37,13 +34,13 @@ import org.jspecify.annotations.Nullable;
  * It is less strict in one rule: {@code stale-while-revalidate} and {@code stale-if-error} count
  * beside {@code s-maxage}, because responses that have both mean it.
  */
-public final class CacheRules {
+final class CacheRules {
     private static final Set<Integer> STATUSES = Set.of(200, 203, 204, 300, 301, 308, 404, 410);
     private static final int MAX_VARY_NAMES = 16;
     private static final String ORIGIN = "origin";
 
     /** What a stored response can do for a request. */
-    public enum Fit {
+    enum Fit {
         /** It answers the request. */
         FRESH,
         /** It answers the request, and is renewed (RFC 5861 section 3). */
@@ -56,7 +53,7 @@ public final class CacheRules {
     private CacheRules() {}
 
     /** Decides what a stored response with the key of the request can do for it. */
-    public static Fit fit(Terms terms, CacheRequest request, long nowNanos) {
+    static Fit fit(Terms terms, CacheRequest request, long nowNanos) {
         if (!terms.isChosenBy(request)
                 || request.noCache()
                 || request.hasAuthorization() && !terms.toAuthorized()
@@ -89,16 +86,16 @@ public final class CacheRules {
      * @param nowMillis the same time, since 1970
      * @return {@code null} if it must not
      */
-    public static @Nullable Terms terms(
-            CacheRequest request, int status, Http2Headers head, long sentNanos, long nowNanos, long nowMillis) {
-        CacheControl control = CacheControl.parse(head.getAll(HttpHeaderNames.CACHE_CONTROL));
+    static @Nullable Terms terms(
+            CacheRequest request, int status, HeaderFields head, long sentNanos, long nowNanos, long nowMillis) {
+        CacheControl control = CacheControl.parse(head.getAll("cache-control"));
         if (request.isHeadRequest()
                 || !STATUSES.contains(status)
                 || control.noStore()
                 || control.noCache()
                 || control.isPrivate()
-                || head.contains(HttpHeaderNames.SET_COOKIE)
-                || head.contains(HttpHeaderNames.CONTENT_RANGE)
+                || head.contains("set-cookie")
+                || head.contains("content-range")
                 || isOfSession(request, head)) {
             return null;
         }
@@ -115,7 +112,7 @@ public final class CacheRules {
         if (request.hasAuthorization() && !toAuthorized || request.hasCookie() && !toCookies) {
             return null;
         }
-        long date = date(head, HttpHeaderNames.DATE, nowMillis);
+        long date = date(head, "date", nowMillis);
         long lifetime = lifetime(control, head, date);
         long age = age(head);
         if (lifetime < 0 || age < 0 || date < 0) {
@@ -145,27 +142,27 @@ public final class CacheRules {
         // Section 5.2.2.10: s-maxage alone forbids stale responses.
         return control.sharedMaxAge() != CacheControl.NONE
                 ? 0
-                : request.policy().cache().staleIfError().toNanos();
+                : request.policy().staleIfError().toNanos();
     }
 
-    private static boolean isOfSession(CacheRequest request, Http2Headers head) {
-        Affinity affinity = request.policy().affinity();
-        return affinity.kind() == Affinity.Kind.SESSION_HEADER && head.contains(affinity.name());
+    private static boolean isOfSession(CacheRequest request, HeaderFields head) {
+        String name = request.sessionHeader();
+        return name != null && head.contains(name);
     }
 
     private static List<@Nullable String> values(CacheRequest request, Set<String> vary) {
         List<@Nullable String> values = new ArrayList<>(vary.size());
         for (String name : vary) {
-            values.add(CacheRequest.values(request.head(), name));
+            values.add(request.value(name));
         }
         return values;
     }
 
     /** @return {@code null} if no other request may have the response, or if it is malformed */
-    private static @Nullable Set<String> varyNames(Http2Headers head) {
+    private static @Nullable Set<String> varyNames(HeaderFields head) {
         Set<String> names = new TreeSet<>();
-        for (CharSequence value : head.getAll(HttpHeaderNames.VARY)) {
-            for (String part : value.toString().split(",")) {
+        for (String value : head.getAll("vary")) {
+            for (String part : value.split(",")) {
                 String name = HeaderSyntax.withoutOuterBlanks(part);
                 if (name.equals("*") || !name.isEmpty() && !HeaderSyntax.isToken(name)) {
                     return null;
@@ -179,27 +176,27 @@ public final class CacheRules {
     }
 
     /** Returns whether the response depends on a header that it should name, and does not. */
-    private static boolean isBoundToUnnamed(Http2Headers head, Set<String> vary) {
-        CharSequence origin = head.get(HttpHeaderNames.ACCESS_CONTROL_ALLOW_ORIGIN);
-        return head.contains(HttpHeaderNames.CONTENT_ENCODING) && !vary.contains("accept-encoding")
+    private static boolean isBoundToUnnamed(HeaderFields head, Set<String> vary) {
+        String origin = head.get("access-control-allow-origin");
+        return head.contains("content-encoding") && !vary.contains("accept-encoding")
                 || origin != null && !isForAllOrigins(head) && !vary.contains(ORIGIN);
     }
 
-    private static boolean isForAllOrigins(Http2Headers head) {
-        return AsciiString.contentEquals("*", head.get(HttpHeaderNames.ACCESS_CONTROL_ALLOW_ORIGIN));
+    private static boolean isForAllOrigins(HeaderFields head) {
+        return "*".equals(head.get("access-control-allow-origin"));
     }
 
     /**
      * Returns the freshness lifetime in seconds (section 4.2.1); -1 = the response does not say it.
      */
-    private static long lifetime(CacheControl control, Http2Headers head, long dateMillis) {
+    private static long lifetime(CacheControl control, HeaderFields head, long dateMillis) {
         if (control.sharedMaxAge() != CacheControl.NONE) {
             return control.sharedMaxAge();
         }
         if (control.maxAge() != CacheControl.NONE) {
             return control.maxAge();
         }
-        List<CharSequence> expires = head.getAll(HttpHeaderNames.EXPIRES);
+        List<String> expires = head.getAll("expires");
         if (expires.isEmpty()) {
             return -1;
         }
@@ -210,8 +207,8 @@ public final class CacheRules {
     }
 
     /** @return milliseconds since 1970; -1 = the header is malformed */
-    private static long date(Http2Headers head, AsciiString name, long missing) {
-        List<CharSequence> values = head.getAll(name);
+    private static long date(HeaderFields head, String name, long missing) {
+        List<String> values = head.getAll(name);
         if (values.isEmpty()) {
             return missing;
         }
@@ -220,8 +217,8 @@ public final class CacheRules {
     }
 
     /** @return seconds; -1 = the header is malformed */
-    private static long age(Http2Headers head) {
-        List<CharSequence> values = head.getAll(HttpHeaderNames.AGE);
+    private static long age(HeaderFields head) {
+        List<String> values = head.getAll("age");
         return values.isEmpty() ? 0 : values.size() > 1 ? -1 : CacheControl.parseSeconds(values.get(0), -1);
     }
 

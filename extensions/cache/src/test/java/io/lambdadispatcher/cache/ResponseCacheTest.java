@@ -1,18 +1,17 @@
-package io.lambdadispatcher.core.internal.filter;
+package io.lambdadispatcher.cache;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.cache.CacheRig.Call;
+import io.lambdadispatcher.cache.CacheRig.Client;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure.Kind;
 import io.lambdadispatcher.core.internal.exchange.RequestAdmission;
-import io.lambdadispatcher.core.internal.filter.CacheRig.Call;
-import io.lambdadispatcher.core.internal.filter.CacheRig.Client;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.BreakerPolicy;
-import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.TrafficPolicy;
@@ -26,17 +25,19 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class CacheFilterTest {
+class ResponseCacheTest {
     private static final String FRESH = "cache-control: max-age=60";
 
     private CacheRig rig = new CacheRig(policy(Duration.ZERO), 1 << 20);
 
     private static TrafficPolicy policy(Duration staleIfError) {
         return TrafficPolicy.builder()
-                .cache(CachePolicy.builder("test")
-                        .staleIfError(staleIfError)
-                        .maxBodyBytes(1000)
-                        .build())
+                .extension(
+                        CachePolicy.class,
+                        CachePolicy.builder("test")
+                                .staleIfError(staleIfError)
+                                .maxBodyBytes(1000)
+                                .build())
                 .build();
     }
 

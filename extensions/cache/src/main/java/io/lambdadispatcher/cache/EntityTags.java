@@ -1,30 +1,29 @@
-package io.lambdadispatcher.core.internal.policy;
+package io.lambdadispatcher.cache;
 
+import io.lambdadispatcher.core.spi.HeaderFields;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.netty.handler.codec.DateFormatter;
-import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Date;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Evaluates the conditions of a GET or HEAD request (RFC 9110 section 13). Any thread. */
-public final class EntityTags {
+final class EntityTags {
     private EntityTags() {}
 
     /** Returns whether the client has the response, so that 304 answers it. */
-    public static boolean isNotModified(Http2Headers request, Http2Headers response) {
-        List<CharSequence> tags = request.getAll(HttpHeaderNames.IF_NONE_MATCH);
+    static boolean isNotModified(HeaderFields request, HeaderFields response) {
+        List<String> tags = request.getAll("if-none-match");
         if (!tags.isEmpty()) {
-            CharSequence own = response.get(HttpHeaderNames.ETAG);
-            return own != null && tags.stream().anyMatch(list -> contains(list.toString(), strong(own.toString())));
+            String own = response.get("etag");
+            return own != null && tags.stream().anyMatch(list -> contains(list, strong(own)));
         }
-        Date since = date(request.get(HttpHeaderNames.IF_MODIFIED_SINCE));
-        Date modified = date(response.get(HttpHeaderNames.LAST_MODIFIED));
+        Date since = date(request.get("if-modified-since"));
+        Date modified = date(response.get("last-modified"));
         return since != null && modified != null && !modified.after(since);
     }
 
-    private static @Nullable Date date(@Nullable CharSequence text) {
+    private static @Nullable Date date(@Nullable String text) {
         return text == null ? null : DateFormatter.parseHttpDate(text);
     }
 

@@ -1,12 +1,9 @@
-package io.lambdadispatcher.core.internal.filter;
+package io.lambdadispatcher.cache;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.Expiry;
-import io.lambdadispatcher.core.internal.policy.CacheRequest;
-import io.lambdadispatcher.core.internal.policy.CacheRules;
-import io.lambdadispatcher.core.internal.policy.CacheRules.Fit;
-import io.lambdadispatcher.core.internal.policy.StoredResponse;
+import io.lambdadispatcher.cache.CacheRules.Fit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,31 +1,42 @@
-package io.lambdadispatcher.core.internal.filter;
+package io.lambdadispatcher.cache;
 
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.filter.FilterLoop;
+import io.lambdadispatcher.core.internal.filter.RequestFilters;
+import io.lambdadispatcher.core.internal.pool.SilentClient;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.spi.Decision;
+import io.lambdadispatcher.core.spi.Filter;
+import io.lambdadispatcher.core.spi.RequestContext;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 
-/** The filters of two event loops around a function whose responses the test sends. One thread. */
+/** The cache on two event loops in front of a function whose responses the test sends. One thread. */
 final class CacheRig {
+    private static final EmbeddedChannel LOOP = new EmbeddedChannel();
     static final long EPOCH_MILLIS = 1_700_000_000_000L;
 
     final List<Call> calls = new ArrayList<>();
     final RecordingObserver observer = new RecordingObserver();
     final List<Client> clients = new ArrayList<>();
     final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
-    final CacheFilter[] filters = new CacheFilter[2];
+    final FunctionOpener[] filters = new FunctionOpener[2];
     final ResponseStore store;
     TrafficPolicy policy;
     boolean open;
@@ -40,10 +51,47 @@ final class CacheRig {
                 maxBytes,
                 () -> nanos += tickNanos,
                 () -> EPOCH_MILLIS + TimeUnit.NANOSECONDS.toMillis(nanos) - 86_400_000L);
+        ResponseCache cache = new ResponseCache(store);
         for (int i = 0; i < 2; i++) {
             loops[i].freezeTime();
-            filters[i] =
-                    new CacheFilter(new Function(), "f", loops[i].eventLoop(), () -> store, each -> open, observer);
+            filters[i] = behind(cache, new Function(), loops[i].eventLoop(), observer);
+        }
+    }
+
+    /** Returns the function {@code f} behind the cache. */
+    static FunctionOpener behind(
+            ResponseCache cache, FunctionOpener function, EventLoop loop, DispatcherObserver observer) {
+        FilterLoop home = new FilterLoop(loop, observer, (name, sent, client) -> {
+            throw new AssertionError("the cache sends no requests past the breaker");
+        });
+        return new RequestFilters(List.of(cache), Map.of()).beforeFunction("f", function, true, home);
+    }
+
+    /** Returns a request as the dispatcher shows it to filters. */
+    static RequestContext asked(Http2Headers head, TrafficPolicy policy) {
+        AtomicReference<RequestContext> asked = new AtomicReference<>();
+        Filter filter = context -> {
+            asked.set(context);
+            return Decision.answer(204, "");
+        };
+        FilterLoop home = new FilterLoop(LOOP.eventLoop(), DispatcherObserver.NONE, (name, sent, client) -> {
+            throw new AssertionError("nothing is sent");
+        });
+        new RequestFilters(List.of(filter), Map.of())
+                .beforeFunction("f", new Never(), true, home)
+                .open(head, true, new SilentClient(), policy);
+        return asked.get();
+    }
+
+    private static final class Never implements FunctionOpener {
+        @Override
+        public RequestSink open(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy policy) {
+            throw new AssertionError("the request is answered");
+        }
+
+        @Override
+        public TrafficPolicy policy() {
+            return TrafficPolicy.NEUTRAL;
         }
     }
 
@@ -62,14 +110,17 @@ final class CacheRig {
 
     void pass(double seconds) {
         nanos += (long) (seconds * 1e9);
+        for (EmbeddedChannel each : loops) {
+            each.advanceTimeBy((long) (seconds * 1e9), TimeUnit.NANOSECONDS);
+        }
     }
 
     /** Sleeps, and runs the timers of the event loops. */
     void sleepWithTimers(double seconds) {
         pass(seconds);
         for (EmbeddedChannel each : loops) {
-            each.advanceTimeBy((long) (seconds * 1e9), TimeUnit.NANOSECONDS);
             each.runScheduledPendingTasks();
+            each.runPendingTasks();
         }
     }
 
@@ -104,6 +155,8 @@ final class CacheRig {
         Client client = new Client();
         clients.add(client);
         client.request = filters[loop].open(head, true, client, policy);
+        // A renewal begins after the stale response.
+        loops[loop].runPendingTasks();
         return client;
     }
 
@@ -118,6 +171,11 @@ final class CacheRig {
         @Override
         public TrafficPolicy policy() {
             return policy;
+        }
+
+        @Override
+        public boolean isBreakerOpen(TrafficPolicy its) {
+            return open;
         }
     }
 

@@ -1,0 +1,232 @@
+package io.lambdadispatcher.cache;
+
+import io.lambdadispatcher.core.spi.HeaderFields;
+import io.lambdadispatcher.core.spi.RequestContext;
+import io.lambdadispatcher.wire.http.Authority;
+import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.netty.util.AsciiString;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A GET or HEAD request that a stored response may answer, as {@link CacheRules} sees it.
+ *
+ * <p>The target of the request is its {@link #key}. What else chooses the response, beside the
+ * headers in {@code vary}, is the {@link #partition}: the name of the policy, headers that name a
+ * tenant or a session, and the headers with which a proxy says what the client has asked for. A
+ * handler makes links of the latter, so a response for one value must not answer another.
+ */
+final class CacheRequest {
+    private static final AsciiString X_FORWARDED = AsciiString.cached("x-forwarded-");
+    private static final String GRPC = "application/grpc";
+
+    /** With these, clients replace the method or the target, as some frameworks see them. */
+    private static final List<String> OVERRIDES =
+            List.of("x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url");
+
+    private static final List<String> CONDITIONS =
+            List.of("if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range");
+
+    private final HeaderFields headers;
+    private final CachePolicy policy;
+    private final @Nullable String sessionHeader;
+    private final boolean headRequest;
+    private final String key;
+    private final String partition;
+    private final CacheControl control;
+    private final boolean noCache;
+
+    private CacheRequest(RequestContext request, HeaderFields headers, CachePolicy policy, boolean headRequest) {
+        this.headers = headers;
+        this.policy = policy;
+        this.headRequest = headRequest;
+        sessionHeader = request.sessionHeader();
+        key = key(request);
+        partition = partition(headers, policy, request.distinguishingHeaders());
+        control = CacheControl.parse(headers.getAll("cache-control"));
+        // RFC 9111 section 5.4.
+        noCache = control.noCache()
+                || !headers.contains("cache-control")
+                        && headers.getAll("pragma").stream()
+                                .anyMatch(
+                                        value -> value.toLowerCase(Locale.ROOT).contains("no-cache"));
+    }
+
+    private CacheRequest(CacheRequest from, HeaderFields headers, boolean headRequest) {
+        this.headers = headers;
+        this.headRequest = headRequest;
+        policy = from.policy;
+        sessionHeader = from.sessionHeader;
+        key = from.key;
+        partition = from.partition;
+        control = from.control;
+        noCache = from.noCache;
+    }
+
+    /**
+     * @return {@code null} if no stored response may answer the request, and its response must not
+     *     be stored
+     */
+    static @Nullable CacheRequest of(RequestContext request, CachePolicy policy) {
+        boolean headRequest = request.method().equals("HEAD");
+        if (request.hasBody() || !headRequest && !request.method().equals("GET")) {
+            return null;
+        }
+        HeaderFields headers = request.headers();
+        String session = request.sessionHeader();
+        if (headers.contains("range")
+                || isGrpc(headers.get("content-type"))
+                || session != null && headers.contains(session)
+                || OVERRIDES.stream().anyMatch(headers::contains)) {
+            return null;
+        }
+        CacheRequest its = new CacheRequest(request, headers, policy, headRequest);
+        return its.control.noStore() ? null : its;
+    }
+
+    private static boolean isGrpc(@Nullable String type) {
+        return type != null && type.regionMatches(true, 0, GRPC, 0, GRPC.length());
+    }
+
+    /**
+     * Returns what names the target of a request: its function, scheme, authority, path and query.
+     * None of them contains a space. All ways to write the same authority have the same key.
+     */
+    static String key(RequestContext request) {
+        String host = Authority.normalized(request.authority(), request.scheme());
+        return request.function() + ' ' + request.scheme() + ' ' + host + ' ' + request.path();
+    }
+
+    private static String partition(HeaderFields headers, CachePolicy policy, List<String> distinguishing) {
+        StringBuilder all = new StringBuilder(policy.name());
+        for (String name : distinguishing) {
+            append(all, name, value(headers, name));
+        }
+        headers.forEachName(name -> {
+            if (name.equals("forwarded") || isForwarding(name)) {
+                for (String value : headers.getAll(name)) {
+                    append(all, name, name.equals("forwarded") ? withoutAddresses(value) : value);
+                }
+            }
+        });
+        return all.toString();
+    }
+
+    /** Some frameworks take other marks for a hyphen. */
+    private static boolean isForwarding(String name) {
+        return HeaderSyntax.beginsLike(name, X_FORWARDED) && !name.equals("x-forwarded-for");
+    }
+
+    /** Writes lengths, so that no two lists look the same. */
+    private static void append(StringBuilder to, String name, @Nullable String value) {
+        to.append('\n').append(name);
+        if (value != null) {
+            to.append(' ').append(value.length()).append(' ').append(value);
+        }
+    }
+
+    /**
+     * Removes what says who has sent the request, and keeps what it has asked for. A quoted string
+     * may be cut, but only what begins as an address is removed.
+     */
+    private static String withoutAddresses(String forwarded) {
+        StringBuilder kept = new StringBuilder();
+        for (String part : forwarded.split("[,;]")) {
+            String pair = part.strip();
+            if (!pair.regionMatches(true, 0, "for=", 0, 4) && !pair.regionMatches(true, 0, "by=", 0, 3)) {
+                kept.append(pair).append(';');
+            }
+        }
+        return kept.toString();
+    }
+
+    /**
+     * Returns the values of a header, as they are compared (RFC 9111 section 4.1): joined, without
+     * outer blanks. {@code null} = the request has none.
+     */
+    @Nullable
+    String value(String name) {
+        return value(headers, name);
+    }
+
+    private static @Nullable String value(HeaderFields headers, String name) {
+        List<String> all = headers.getAll(name);
+        if (all.isEmpty()) {
+            return null;
+        }
+        List<String> values = new ArrayList<>(all.size());
+        for (String value : all) {
+            values.add(HeaderSyntax.withoutOuterBlanks(value));
+        }
+        String joined = String.join(", ", values);
+        // The header that varies most. Its names have no case, and its blanks mean nothing.
+        return name.equals("accept-encoding")
+                ? joined.toLowerCase(Locale.ROOT).replace(" ", "").replace("\t", "")
+                : joined;
+    }
+
+    /** Removes what makes a request conditional. */
+    static void removeConditions(HeaderFields headers) {
+        CONDITIONS.forEach(headers::remove);
+    }
+
+    /** Returns the same request with a copy of its headers, because others may change them. */
+    CacheRequest copy() {
+        return new CacheRequest(this, headers.copy(), headRequest);
+    }
+
+    /** Returns the GET request without conditions whose response replaces a stale one. */
+    CacheRequest renewal(HeaderFields unconditional) {
+        return new CacheRequest(this, unconditional, false);
+    }
+
+    HeaderFields headers() {
+        return headers;
+    }
+
+    CachePolicy policy() {
+        return policy;
+    }
+
+    /** Returns the header that names sessions; {@code null} = there are none. */
+    @Nullable
+    String sessionHeader() {
+        return sessionHeader;
+    }
+
+    boolean isHeadRequest() {
+        return headRequest;
+    }
+
+    String key() {
+        return key;
+    }
+
+    String partition() {
+        return partition;
+    }
+
+    CacheControl control() {
+        return control;
+    }
+
+    /** Returns whether the client wants a response from the function (sections 5.2.1.4, 5.4). */
+    boolean noCache() {
+        return noCache;
+    }
+
+    boolean hasAuthorization() {
+        return headers.contains("authorization");
+    }
+
+    boolean hasCookie() {
+        return headers.contains("cookie");
+    }
+
+    /** Returns whether the function may answer with 304 or 412 instead of the response. */
+    boolean isConditional() {
+        return CONDITIONS.stream().anyMatch(headers::contains);
+    }
+}

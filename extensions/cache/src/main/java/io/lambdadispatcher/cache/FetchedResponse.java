@@ -1,0 +1,227 @@
+package io.lambdadispatcher.cache;
+
+import io.lambdadispatcher.cache.CacheRules.Fit;
+import io.lambdadispatcher.cache.StoredResponse.Terms;
+import io.lambdadispatcher.core.observe.Substitute;
+import io.lambdadispatcher.core.spi.Decision;
+import io.lambdadispatcher.core.spi.HeaderFields;
+import io.lambdadispatcher.core.spi.ResponseFilter;
+import io.lambdadispatcher.wire.http.ContentLength;
+import io.lambdadispatcher.wire.http.HopByHop;
+import io.lambdadispatcher.wire.http.StatusCode;
+import io.lambdadispatcher.wire.http.Trailers;
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.DateFormatter;
+import java.util.Arrays;
+import java.util.Date;
+import java.util.HashSet;
+import java.util.Locale;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The response to a request that the cache has passed on, which is stored if it may be. Confined to
+ * the event loop of the client, or of the client whose request caused a renewal.
+ *
+ * <p><b>Buffers.</b> The client gets the function's buffers. The store gets a copy on the heap: a
+ * slice would keep a large buffer of the worker's connection alive. Bytes that are copied count as
+ * taken immediately. So a slow client neither occupies the worker nor delays the requests that
+ * wait, and at most the largest stored body waits for it, in the account of its connection.
+ */
+final class FetchedResponse implements ResponseFilter {
+    private static final byte[] NO_BYTES = {};
+    private static final int FIRST_BYTES = 4096;
+
+    private final ResponseCache cache;
+    private final CacheRequest request;
+    private final @Nullable StoredResponse stale;
+    private final int generation;
+    private final long sentNanos;
+
+    /** Whether there is no client, because it has left or this is a renewal. */
+    private boolean unwatched;
+
+    /** {@code null} = no other request waits for this one. */
+    private @Nullable Flight flight;
+
+    private String flightKey = "";
+    private boolean responding;
+    private int status;
+
+    // What is stored; null terms = nothing.
+    private @Nullable Terms terms;
+    private long declaredBytes = ContentLength.UNKNOWN;
+    private HeaderFields head;
+    private byte[] body = NO_BYTES;
+    private int bodyBytes;
+
+    /** @param stale replaces an error; {@code null} = none */
+    FetchedResponse(ResponseCache cache, CacheRequest request, @Nullable StoredResponse stale) {
+        this.cache = cache;
+        this.request = request;
+        this.stale = stale;
+        head = request.headers();
+        generation = cache.store().generation(request.key());
+        sentNanos = cache.store().nanoTime();
+    }
+
+    void leads(Flight value, String key) {
+        flight = value;
+        flightKey = key;
+    }
+
+    /** This is a renewal. */
+    void setUnwatched() {
+        unwatched = true;
+    }
+
+    /** Returns whether another request or the store needs the response. */
+    @Override
+    public boolean outlivesClient() {
+        if (unwatched) {
+            return flight != null || terms != null;
+        }
+        unwatched = flight != null && !flight.landIfEmpty();
+        return unwatched;
+    }
+
+    @Override
+    public Decision.@Nullable Answer replace(int its, @Nullable String failure) {
+        if (stale == null || !ResponseCache.isError(its)) {
+            return null;
+        }
+        long now = cache.store().nanoTime();
+        // A request can take longer than a stale response is of use.
+        boolean useful = CacheRules.fit(stale.terms(), request, now) != Fit.NONE;
+        land(stale);
+        return useful ? ResponseCache.answer(stale, now, request, Substitute.STALE) : null;
+    }
+
+    @Override
+    public void onHead(int its, HeaderFields headers) {
+        responding = true;
+        status = its;
+        store(headers);
+        if (terms == null) {
+            if (flight != null) {
+                cache.store().setUnshared(flightKey);
+            }
+            land(null);
+        }
+        ResponseCache.addForwarded(headers, stale != null, terms != null);
+    }
+
+    private void store(HeaderFields headers) {
+        ResponseStore store = cache.store();
+        int limit = request.policy().maxBodyBytes();
+        terms = CacheRules.terms(request, status, headers, sentNanos, store.nanoTime(), store.currentTimeMillis());
+        String declared = headers.get("content-length");
+        long length = declared == null ? ContentLength.UNKNOWN : ContentLength.parse(declared);
+        declaredBytes = length;
+        if (terms == null || length > limit) {
+            terms = null;
+            return;
+        }
+        head = headers.copy();
+        removeHopByHop(head);
+        head.remove("age");
+        if (StatusCode.isBodyless(status)) {
+            head.remove("content-length");
+        }
+        if (!head.contains("date")) {
+            // Its age counts from here, so no later date may appear.
+            head.add("date", DateFormatter.format(new Date(store.currentTimeMillis())));
+        }
+        body = length > 0 ? new byte[(int) length] : NO_BYTES;
+    }
+
+    private static void removeHopByHop(HeaderFields head) {
+        Set<String> dropped = new HashSet<>();
+        head.forEachName(name -> {
+            if (HopByHop.isDroppedFromResponse(name)) {
+                dropped.add(name);
+            }
+        });
+        for (String value : head.getAll("connection")) {
+            for (String option : value.split(",")) {
+                String name = option.trim().toLowerCase(Locale.ROOT);
+                if (head.contains(name) && !Trailers.isForbidden(name)) {
+                    dropped.add(name);
+                }
+            }
+        }
+        dropped.forEach(head::remove);
+    }
+
+    @Override
+    public boolean isPaced() {
+        return terms == null;
+    }
+
+    @Override
+    public long heldBytes() {
+        return body.length;
+    }
+
+    @Override
+    public ByteBuf onData(ByteBuf data) {
+        int bytes = data.readableBytes();
+        int limit = request.policy().maxBodyBytes();
+        if (terms == null) {
+            return data;
+        }
+        if (bytes > limit - bodyBytes) {
+            dropCopy();
+            return data;
+        }
+        if (bodyBytes + bytes > body.length) {
+            long more = Math.max(bodyBytes + bytes, Math.max(FIRST_BYTES, 2L * body.length));
+            body = Arrays.copyOf(body, (int) Math.min(limit, more));
+        }
+        data.getBytes(data.readerIndex(), body, bodyBytes, bytes);
+        bodyBytes += bytes;
+        return data;
+    }
+
+    private void dropCopy() {
+        forget();
+        if (flight != null) {
+            cache.store().setUnshared(flightKey);
+            land(null);
+        }
+    }
+
+    private void forget() {
+        terms = null;
+        body = NO_BYTES;
+    }
+
+    @Override
+    public void onTrailers(HeaderFields trailers) {
+        dropCopy();
+    }
+
+    @Override
+    public void onEnd(@Nullable String failure) {
+        if (failure != null) {
+            // A response that is cut off is an error, too.
+            land(responding && !failure.equals("cancelled") ? stale : null);
+        } else if (terms != null && (declaredBytes < 0 || declaredBytes == bodyBytes)) {
+            byte[] exact = bodyBytes == body.length ? body : Arrays.copyOf(body, bodyBytes);
+            StoredResponse response = new StoredResponse(terms, status, head, exact);
+            boolean valid = cache.store().put(request.key(), response, generation);
+            land(valid ? response : null);
+        }
+        land(null);
+        forget();
+    }
+
+    private void land(@Nullable StoredResponse response) {
+        Flight own = flight;
+        if (own != null) {
+            flight = null;
+            cache.store().leave(flightKey, own);
+            own.land(response, response != null && response == stale);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+package io.lambdadispatcher.cache;
+
+import io.lambdadispatcher.core.spi.Decision;
+import io.lambdadispatcher.core.spi.RequestContext;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request that waits for the response to an identical one. It is answered with it, or sent to the
+ * function if the response is not for others, or is late. Confined to the client's event loop,
+ * except {@link #resume}.
+ */
+final class WaitingRequest {
+    /** A response that takes longer is probably a stream, or never comes. */
+    private static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    /** Time between two looks at the breaker, which opens if the identical request hangs. */
+    private static final long CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
+    private final ResponseCache cache;
+    private final CacheRequest request;
+    private final long startNanos;
+    private final CompletableFuture<Decision> landed = new CompletableFuture<>();
+
+    WaitingRequest(ResponseCache cache, CacheRequest request) {
+        this.cache = cache;
+        this.request = request;
+        startNanos = cache.store().nanoTime();
+    }
+
+    /** Returns the decision to wait. */
+    Decision decision() {
+        long wait = Math.min(CHECK_NANOS, MAX_WAIT_NANOS - waitedNanos());
+        // A copy, because the dispatcher cancels what takes too long.
+        return Decision.later(landed.copy(), Duration.ofNanos(Math.max(1, wait)), Decision.resume(this::look));
+    }
+
+    private long waitedNanos() {
+        return cache.store().nanoTime() - startNanos;
+    }
+
+    private Decision look(RequestContext context) {
+        return waitedNanos() >= MAX_WAIT_NANOS || context.isBreakerOpen() ? cache.sendAlone(request) : decision();
+    }
+
+    /**
+     * Goes on on the client's event loop. Any thread.
+     *
+     * @param response {@code null} = there is none for others
+     * @param error whether it replaces an error
+     */
+    void resume(@Nullable StoredResponse response, boolean error) {
+        landed.complete(Decision.resume(context -> {
+            Decision answer = response == null ? null : cache.collapsed(response, error, request);
+            return answer == null ? cache.sendAlone(request) : answer;
+        }));
+    }
+}

@@ -1,0 +1,13 @@
+package io.lambdadispatcher.cache;
+
+import java.util.function.LongSupplier;
+
+/** A cache whose clock is a test's. */
+public final class ClockedCache {
+    private ClockedCache() {}
+
+    /** @param millis time since 1970 */
+    public static ResponseCache of(LongSupplier nanos, LongSupplier millis) {
+        return new ResponseCache(new ResponseStore(1 << 20, nanos, millis));
+    }
+}
