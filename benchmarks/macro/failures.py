@@ -446,7 +446,9 @@ def tell(one, command):
     one.process.child.stdin.write(f"{command}\n".encode())
     one.process.child.stdin.flush()
     if command in ("ready", "exit"):
-        one.process.child.stdout.readline()
+        answer = one.process.child.stdout.readline().decode().strip()
+        if answer not in ("ready", "exit 0"):
+            raise Failure(f"{command}: {answer}\n{one.process.log_end()}")
 
 
 def listen(scene, port, planned_parts=STREAM_PARTS):
