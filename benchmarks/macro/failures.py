@@ -5,8 +5,8 @@
     benchmarks/macro/failures.py --only kill-worker,full-disk
     benchmarks/macro/failures.py --check
 
-Everything runs on loopback: ./dispatcher with local workers, and for a fleet two dispatchers behind HAProxy, with the ledger of
-examples/fleet. A load at a constant rate begins before the failure, and ends when it is over for some time. Every fourth request is a POST.
+Everything runs on loopback: ./dispatcher with local workers, and for a fleet two dispatchers behind HAProxy, with a ledger in a file. A load
+at a constant rate begins before the failure, and ends when it is over for some time. Every fourth request is a POST.
 
 - sent: requests during the failure and the time after it.
 - lost: those that were answered with another status than 200, incompletely, or not within 30 s.
@@ -18,6 +18,7 @@ With --check, it fails if a planned change loses a request, or if no line tells 
 
 import asyncio
 import contextlib
+import fcntl
 import json
 import os
 import re
@@ -214,8 +215,8 @@ class Dispatcher:
     def command(self):
         return [ROOT / "dispatcher", "serve", *(f"--{name}={value}" for name, value in self.settings.items() if value is not None)]
 
-    def start(self, prefix=(), environment=None):
-        self.process = Process(self.name, [*prefix, *self.command()], None, self.scene.directory, environment)
+    def start(self, prefix=()):
+        self.process = Process(self.name, [*prefix, *self.command()], None, self.scene.directory)
         return self
 
     def await_ready(self):
@@ -288,21 +289,12 @@ class Scene:
 
     def fleet(self, members, spare=0):
         """Dispatchers with one ledger behind HAProxy, and others that are not started yet. They share two to four workers."""
-        ledger_port = free_port()
-        subprocess.run([ROOT / "examples/fleet/build"], check=True, stdout=subprocess.DEVNULL)
-        self.ledger = Process(
-            "ledger", [ROOT / "examples/fleet/target/python/bin/moto_server", "-H", "127.0.0.1", "-p", ledger_port], None, self.directory)
-        self.ledger.await_port(ledger_port)
-        self.environment = {
-            "AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{ledger_port}", "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
-        shared = {"fleet_table": "fleet", "aws_region": "eu-central-1", "shutdown_delay": "2s"}
-        subprocess.run(
-            [ROOT / "dispatcher", "fleet", "init", "--fleet-table", "fleet", "--aws-region", "eu-central-1"], check=True,
-            stdout=subprocess.DEVNULL, env={**os.environ, **self.environment})
+        self.ledger = self.directory / "ledger"
+        shared = {"fleet_table": self.ledger, "shutdown_delay": "2s"}
         for _ in range(members + spare):
             self.dispatcher(**shared)
         for each in self.dispatchers[:members]:
-            each.start(environment=self.environment)
+            each.start()
         for each in self.dispatchers[:members]:
             each.await_ready()
         self.settle(self.balance())
@@ -389,7 +381,7 @@ def rolling_fleet(scene):
     first, second, *spare = scene.fleet(2, spare=2)
     scene.begin()
     for old, new in zip((first, second), spare):
-        new.start(environment=scene.environment).await_ready()
+        new.start().await_ready()
         scene.pass_(2)
         old.signal(signal.SIGTERM)
         old.process.child.wait(90)
@@ -446,7 +438,9 @@ def tell(one, command):
     one.process.child.stdin.write(f"{command}\n".encode())
     one.process.child.stdin.flush()
     if command in ("ready", "exit"):
-        one.process.child.stdout.readline()
+        answer = one.process.child.stdout.readline().decode().strip()
+        if answer not in ("ready", "exit 0"):
+            raise Failure(f"{command}: {answer}\n{one.process.log_end()}")
 
 
 def listen(scene, port, planned_parts=STREAM_PARTS):
@@ -583,14 +577,13 @@ def end_group(pid):
 @failure("kill -9 of a worker of a fleet whose ledger hangs", r"the ledger of the fleet cannot be reached", "FleetLedgerUnreachable, WorkersLost")
 def hanging_ledger(scene):
     one, other = scene.fleet(2)
-    ledger = scene.ledger.pid
-    scene.at_the_end.callback(resume, ledger)
     scene.begin()
-    os.kill(ledger, signal.SIGSTOP)
-    owner = one if children(one.process.pid) else other
-    os.kill(owner.a_worker(), signal.SIGKILL)
-    scene.pass_(20)
-    resume(ledger)
+    # As by a dispatcher that is stopped in the middle of a write.
+    with open(f"{scene.ledger}.lock", "w", encoding="ascii") as lock:
+        fcntl.lockf(lock, fcntl.LOCK_EX)
+        owner = one if children(one.process.pid) else other
+        os.kill(owner.a_worker(), signal.SIGKILL)
+        scene.pass_(20)
     await_that(lambda: len(one.ready_workers()) >= 2, 120, "another worker instead of the killed one", one.process)
 
 

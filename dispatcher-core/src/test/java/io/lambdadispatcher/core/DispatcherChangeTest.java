@@ -16,7 +16,7 @@ import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.RouteTarget;
-import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.netty.pkitesting.CertificateBuilder;
@@ -52,7 +52,7 @@ class DispatcherChangeTest {
     private Path directory;
 
     private final BlockingQueue<CompletableFuture<FunctionInvoker.InvokeResult>> slow = new LinkedBlockingQueue<>();
-    private final BlockingQueue<String> launches = new LinkedBlockingQueue<>();
+    private final RecordingLauncher launches = new RecordingLauncher();
     private X509Bundle first;
     private Dispatcher dispatcher;
 
@@ -71,29 +71,6 @@ class DispatcherChangeTest {
         return new FunctionInvoker.InvokeResult(200, null, json.getBytes(StandardCharsets.UTF_8));
     }
 
-    /** Launches workers that never connect. */
-    private final class Launcher implements WorkerLauncher {
-        @Override
-        public LaunchedWorker launch(LaunchRequest request) {
-            launches.add(request.workerId());
-            CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
-            return new LaunchedWorker() {
-                @Override
-                public CompletionStage<WorkerExit> exit() {
-                    return exit;
-                }
-
-                @Override
-                public void kill() {
-                    exit.complete(new WorkerExit(Cause.FAILED, "killed"));
-                }
-            };
-        }
-
-        @Override
-        public void close(Duration grace) {}
-    }
-
     @BeforeEach
     void start() throws Exception {
         first = write("first");
@@ -107,7 +84,7 @@ class DispatcherChangeTest {
                 .direct("blue", direct)
                 .direct("slow", direct)
                 .invoker(this::invoke)
-                .launcher("launched", new Launcher())
+                .launcher("launched", launches)
                 .router(head -> RouteTarget.of("blue"))
                 .publicListener(ListenerOptions.plain("127.0.0.1", 0))
                 .publicListener(ListenerOptions.tls("127.0.0.1", 0, tls("first")))
@@ -270,8 +247,8 @@ class DispatcherChangeTest {
             assertThat(exchange(client)).isEqualTo("HTTP/1.1 200 OK: blue");
             assertThat(certificate(secure)).isEqualTo(first.getCertificate());
         }
-        assertThat(launches.poll(10, TimeUnit.SECONDS)).isNotNull();
-        assertThat(launches.poll(1500, TimeUnit.MILLISECONDS))
+        launches.next();
+        assertThat(launches.workers.poll(1500, TimeUnit.MILLISECONDS))
                 .as("a second launch")
                 .isNull();
     }
@@ -299,7 +276,7 @@ class DispatcherChangeTest {
 
     @Test
     void should_launch_as_many_workers_as_the_new_policy_says() throws Exception {
-        assertThat(launches.poll(10, TimeUnit.SECONDS)).isNotNull();
+        launches.next();
 
         dispatcher
                 .change()
@@ -308,8 +285,8 @@ class DispatcherChangeTest {
                         .build())
                 .apply();
 
-        assertThat(launches.poll(10, TimeUnit.SECONDS)).isNotNull();
-        assertThat(launches.poll(10, TimeUnit.SECONDS)).isNotNull();
+        launches.next();
+        launches.next();
     }
 
     @Test

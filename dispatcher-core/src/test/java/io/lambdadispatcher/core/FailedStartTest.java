@@ -11,7 +11,7 @@ import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.RouteTarget;
-import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -23,11 +23,9 @@ import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -40,19 +38,9 @@ class FailedStartTest {
     private static final ListenerOptions ANY_PORT = ListenerOptions.plain("127.0.0.1", 0);
     private static final Path NOWHERE = Path.of("no-such-file.pem");
 
-    private final AtomicInteger closed = new AtomicInteger();
-
-    private final WorkerLauncher launcher = new WorkerLauncher() {
-        @Override
-        public LaunchedWorker launch(LaunchRequest request) {
-            throw new AssertionError("launched before it serves");
-        }
-
-        @Override
-        public void close(Duration grace) {
-            closed.incrementAndGet();
-        }
-    };
+    private final RecordingLauncher launcher = new RecordingLauncher(worker -> {
+        throw new AssertionError("launched before it serves");
+    });
 
     private static final class FaultyRouter implements RequestRouter {
         @Override
@@ -109,7 +97,7 @@ class FailedStartTest {
                         .filter(thread -> !threads.contains(thread))
                         .noneMatch(thread -> thread.getName().startsWith("dispatcher")));
         Await.until("descriptors are closed", () -> openDescriptors() < descriptors + STARTS);
-        assertThat(closed).as("the launcher stays with the caller").hasValue(0);
+        assertThat(launcher.closes).as("the launcher stays with the caller").hasValue(0);
     }
 
     /** A port opens on an event loop. One that waits for itself cannot open any. */

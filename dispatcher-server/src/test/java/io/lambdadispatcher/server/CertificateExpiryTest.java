@@ -2,9 +2,8 @@ package io.lambdadispatcher.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
+import ch.qos.logback.classic.Level;
+import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.netty.pkitesting.CertificateBuilder;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
@@ -13,29 +12,19 @@ import java.time.temporal.ChronoUnit;
 import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.slf4j.LoggerFactory;
 
 class CertificateExpiryTest {
-    private static final Logger LOGGER = (Logger) LoggerFactory.getLogger(CertificateExpiry.class);
-
-    private final ListAppender<ILoggingEvent> log = new ListAppender<>();
+    private final LoggedLines log = LoggedLines.of(CertificateExpiry.class, Level.WARN);
     private final Map<String, Instant> seen = new HashMap<>();
     private final CertificateExpiry expiry = new CertificateExpiry(seen::put);
     private final Instant now = Instant.now().truncatedTo(ChronoUnit.SECONDS);
 
-    @BeforeEach
-    void listen() {
-        log.start();
-        LOGGER.addAppender(log);
-    }
-
     @AfterEach
     void forget() {
-        LOGGER.detachAppender(log);
+        log.close();
     }
 
     private X509Certificate certificate(Duration age, Duration left) throws Exception {
@@ -54,7 +43,7 @@ class CertificateExpiryTest {
         expiry.set(Map.of("workers.tls", certificate(Duration.ofDays(1), Duration.ofDays(89))));
 
         assertThat(seen).containsExactly(Map.entry("workers.tls", now.plus(Duration.ofDays(89))));
-        assertThat(log.list).isEmpty();
+        assertThat(log.events()).isEmpty();
     }
 
     @ParameterizedTest
@@ -69,7 +58,7 @@ class CertificateExpiryTest {
     void should_warn_before_a_certificate_expires_and_after(int age, int left, String logged) throws Exception {
         expiry.set(Map.of("public.tls", certificate(Duration.ofHours(age), Duration.ofHours(left))));
 
-        assertThat(log.list)
+        assertThat(log.events())
                 .hasSize(logged.isEmpty() ? 0 : 1)
                 .allSatisfy(event -> assertThat(event.getLevel() + " " + event.getFormattedMessage())
                         .startsWith(logged));
@@ -78,13 +67,12 @@ class CertificateExpiryTest {
     @Test
     void should_warn_again_each_time_it_is_asked_to() throws Exception {
         expiry.set(Map.of("public.tls", certificate(Duration.ofDays(76), Duration.ofDays(20))));
-        assertThat(log.list).isEmpty();
+        assertThat(log.events()).isEmpty();
 
         expiry.warn(now.plus(Duration.ofDays(10)));
         expiry.warn(now.plus(Duration.ofDays(11)));
 
-        assertThat(log.list)
-                .extracting(ILoggingEvent::getFormattedMessage)
+        assertThat(log.messages())
                 .satisfiesExactly(
                         first -> assertThat(first).contains("in 10 days"),
                         second -> assertThat(second).contains("in 9 days"));

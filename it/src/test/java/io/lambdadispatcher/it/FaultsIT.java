@@ -8,7 +8,9 @@ import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
-import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
+import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
 import java.io.IOException;
@@ -26,7 +28,6 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -219,33 +220,16 @@ class FaultsIT {
         }
     }
 
-    /** AWS refuses each launch, for example because the function does not exist. */
-    private static final class Refusing implements WorkerLauncher {
-        @Override
-        public LaunchedWorker launch(LaunchRequest request) {
-            return new LaunchedWorker() {
-                @Override
-                public CompletionStage<WorkerExit> exit() {
-                    return CompletableFuture.completedStage(new WorkerExit(Cause.REFUSED, "no such function"));
-                }
-
-                @Override
-                public void kill() {}
-            };
-        }
-
-        @Override
-        public void close(Duration grace) {}
-    }
-
     @Test
     void should_answer_503_immediately_while_launches_are_blocked() throws Exception {
         FunctionOptions patient = Rig.function()
                 .queue(100, Duration.ofMinutes(2))
                 .capacity(CapacityPolicy.between(1, 1))
                 .build();
-        try (Rig rig =
-                Rig.start(patient, DispatcherObserver.NONE, builder -> builder.launcher("demo", new Refusing()))) {
+        // AWS refuses each launch, for example because the function does not exist.
+        RecordingLauncher launcher = new RecordingLauncher(
+                worker -> worker.exit().complete(new WorkerExit(Cause.REFUSED, "no such function")));
+        try (Rig rig = Rig.start(patient, DispatcherObserver.NONE, builder -> builder.launcher("demo", launcher))) {
             for (HttpClient.Version version : HttpClient.Version.values()) {
                 HttpResponse<String> response = rig.client(version)
                         .send(

@@ -162,7 +162,7 @@ class FleetIT {
             browser.awaitText("#functions", "Launching is not limited.");
 
             // Which dispatcher is gone?
-            second.cutOff = true;
+            second.ledger.setCutOff(true);
             awaitMembers(first, 1);
             browser.awaitText("#fleet-members-count", "1 of 2 alive");
             browser.awaitText("#fleet-members tr:nth-child(2)", "silent for ");

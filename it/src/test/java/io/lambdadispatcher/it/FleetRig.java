@@ -3,7 +3,7 @@ package io.lambdadispatcher.it;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.spi.Ledger;
-import io.lambdadispatcher.core.spi.LedgerException;
+import io.lambdadispatcher.core.testkit.CutLedger;
 import io.lambdadispatcher.server.admin.AdminAccess;
 import io.lambdadispatcher.server.admin.AdminPages;
 import io.lambdadispatcher.server.admin.AdminServer;
@@ -27,12 +27,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 
 /**
  * Dispatchers in this JVM that share a ledger. Each has an admin port. Their function {@code shop}
@@ -47,8 +44,7 @@ final class FleetRig implements AutoCloseable {
         final Dispatcher dispatcher;
         private final Live live = new Live();
         private final AdminServer admin;
-        /** Whether the dispatcher cannot reach the ledger. */
-        volatile boolean cutOff;
+        final CutLedger ledger = new CutLedger(Ledger.inMemory(entries));
 
         private Member(String zone, int maxWorkers) throws IOException, ConfigurationException {
             Configuration configuration = ConfigurationLoader.load(
@@ -76,7 +72,7 @@ final class FleetRig implements AutoCloseable {
                             Map.of(),
                             Map.of("shop", DemoHandler.class.getName()),
                             false)))
-                    .ledger(new CutLedger(Ledger.inMemory(entries), this))
+                    .ledger(ledger)
                     .zone(zone)
                     .observer(live.observer())
                     .start();
@@ -101,34 +97,6 @@ final class FleetRig implements AutoCloseable {
             admin.close();
             live.close();
             dispatcher.close(Duration.ofSeconds(1)).toCompletableFuture().get(60, TimeUnit.SECONDS);
-        }
-    }
-
-    private record CutLedger(Ledger ledger, Member member) implements Ledger {
-        private <T> CompletionStage<T> reached(Supplier<CompletionStage<T>> call) {
-            return member.cutOff
-                    ? CompletableFuture.failedFuture(new LedgerException("the test has cut it off", null))
-                    : call.get();
-        }
-
-        @Override
-        public CompletionStage<List<Entry>> read() {
-            return reached(ledger::read);
-        }
-
-        @Override
-        public CompletionStage<Boolean> write(String key, long expectedVersion, String value) {
-            return reached(() -> ledger.write(key, expectedVersion, value));
-        }
-
-        @Override
-        public CompletionStage<Boolean> remove(String key, long version) {
-            return reached(() -> ledger.remove(key, version));
-        }
-
-        @Override
-        public void close() {
-            ledger.close();
         }
     }
 

@@ -3,19 +3,20 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.observe.Incident.Kind;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.spi.Ledger;
-import io.lambdadispatcher.core.spi.LedgerException;
 import io.lambdadispatcher.core.spi.RouteTarget;
-import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
+import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import io.lambdadispatcher.core.testkit.CutLedger;
+import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.lambdadispatcher.micrometer.DispatcherMetrics;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
@@ -29,8 +30,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Pattern;
@@ -40,7 +39,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.slf4j.LoggerFactory;
 
 /**
  * What an operator sees of each incident: the line of the log when it begins and the one when it
@@ -53,68 +51,20 @@ class IncidentsIT {
     private static final int MAX_CONNECTIONS = 40;
     private static final long BLOCKED_NANOS = TimeUnit.MILLISECONDS.toNanos(600);
 
-    private static final Logger logger =
-            (Logger) LoggerFactory.getLogger("io.lambdadispatcher.core.internal.loop.Incidents");
-    private static final ListAppender<ILoggingEvent> log = new ListAppender<>();
+    private static final LoggedLines log =
+            LoggedLines.of("io.lambdadispatcher.core.internal.loop.Incidents", Level.WARN);
     private static final SimpleMeterRegistry metrics = new SimpleMeterRegistry();
-    private static final UnreliableLedger ledger = new UnreliableLedger();
+    private static final CutLedger ledger = new CutLedger(Ledger.inMemory());
     private static final List<Process> failing = new ArrayList<>();
+
+    /** Its workers fail immediately. */
+    private static final RecordingLauncher launcher =
+            new RecordingLauncher(worker -> worker.exit().complete(new WorkerExit(Cause.FAILED, "exit status 1")));
 
     private static Rig rig;
 
-    /** A ledger that can become unreachable. */
-    private static final class UnreliableLedger implements Ledger {
-        private final Ledger all = Ledger.inMemory();
-        private volatile boolean unreachable;
-
-        private <T> CompletionStage<T> unless(CompletionStage<T> answer) {
-            return unreachable ? CompletableFuture.failedStage(new LedgerException("unreachable", null)) : answer;
-        }
-
-        @Override
-        public CompletionStage<List<Entry>> read() {
-            return unless(all.read());
-        }
-
-        @Override
-        public CompletionStage<Boolean> write(String key, long expectedVersion, String value) {
-            return unless(all.write(key, expectedVersion, value));
-        }
-
-        @Override
-        public CompletionStage<Boolean> remove(String key, long version) {
-            return unless(all.remove(key, version));
-        }
-
-        @Override
-        public void close() {
-            all.close();
-        }
-    }
-
-    /** Its workers fail immediately. */
-    private static final class FailingLauncher implements WorkerLauncher {
-        @Override
-        public LaunchedWorker launch(LaunchRequest request) {
-            return new LaunchedWorker() {
-                @Override
-                public CompletionStage<WorkerExit> exit() {
-                    return CompletableFuture.completedStage(new WorkerExit(Cause.FAILED, "exit status 1"));
-                }
-
-                @Override
-                public void kill() {}
-            };
-        }
-
-        @Override
-        public void close(Duration grace) {}
-    }
-
     @BeforeAll
     static void begin() throws Exception {
-        log.start();
-        logger.addAppender(log);
         rig = Rig.start(
                 Rig.function().build(),
                 new DispatcherMetrics(metrics),
@@ -131,8 +81,8 @@ class IncidentsIT {
                         .function(FunctionOptions.builder("paused")
                                 .capacity(CapacityPolicy.between(0, 1))
                                 .build())
-                        .launcher("launched", new FailingLauncher())
-                        .launcher("paused", new FailingLauncher())
+                        .launcher("launched", launcher)
+                        .launcher("paused", launcher)
                         .ledger(ledger)
                         .router(head -> {
                             String path = head.path().toString();
@@ -147,7 +97,7 @@ class IncidentsIT {
             // The log is told first.
             Await.until(kind + " is counted", MOST_WAIT, () -> open(kind) > 0);
         }
-        ledger.unreachable = false;
+        ledger.setCutOff(false);
         rig.dispatcher.setLaunching("paused", true);
         rig.dispatcher
                 .change()
@@ -163,7 +113,7 @@ class IncidentsIT {
     @AfterAll
     static void end() throws Exception {
         rig.close();
-        logger.detachAppender(log);
+        log.close();
     }
 
     /** Makes the incident begin. A new kind needs a case here. */
@@ -209,7 +159,7 @@ class IncidentsIT {
             }
             case LAUNCHES_FAILED -> {} // They fail from the start.
             case LAUNCHES_BLOCKED -> rig.dispatcher.setLaunching("paused", false);
-            case LEDGER_UNREACHABLE -> ledger.unreachable = true;
+            case LEDGER_UNREACHABLE -> ledger.setCutOff(true);
             case DISPATCHER_SHORT ->
                 Await.until("the event loop is late", MOST_WAIT, () -> {
                     get("/late");
@@ -270,7 +220,7 @@ class IncidentsIT {
     }
 
     private static List<String> lines() {
-        return List.copyOf(log.list).stream()
+        return log.events().stream()
                 .filter(line -> line.getLevel() == Level.WARN)
                 .map(ILoggingEvent::getFormattedMessage)
                 .toList();

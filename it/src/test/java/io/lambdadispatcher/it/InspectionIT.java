@@ -7,6 +7,8 @@ import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
+import io.lambdadispatcher.core.options.AdmissionPolicy;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.wire.testkit.Await;
@@ -33,7 +35,16 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class InspectionIT {
     private final Rig rig = Rig.start(
-            Rig.function().connectionsPerWorker(1).streamsPerConnection(2).build(), DispatcherObserver.NONE);
+            Rig.function()
+                    .connectionsPerWorker(1)
+                    .streamsPerConnection(2)
+                    .traffic(TrafficPolicy.builder()
+                            .admission(AdmissionPolicy.builder("test")
+                                    .tenants("x-tenant", 0)
+                                    .build())
+                            .build())
+                    .build(),
+            DispatcherObserver.NONE);
 
     @AfterEach
     void close() throws Exception {
@@ -60,15 +71,18 @@ class InspectionIT {
         rig.process(1, 2, variables);
     }
 
-    private CompletableFuture<HttpResponse<String>> get(String path) {
-        return rig.client(Version.HTTP_2)
-                .sendAsync(HttpRequest.newBuilder(rig.https(path)).build(), BodyHandlers.ofString());
+    private CompletableFuture<HttpResponse<String>> get(String path, String... headers) {
+        HttpRequest.Builder request = HttpRequest.newBuilder(rig.https(path));
+        if (headers.length > 0) {
+            request.headers(headers);
+        }
+        return rig.client(Version.HTTP_2).sendAsync(request.build(), BodyHandlers.ofString());
     }
 
     @Test
     void should_show_requests_from_the_oldest_on_and_where_each_is() throws Exception {
         startWorker();
-        CompletableFuture<HttpResponse<String>> first = get("/delay?delay=4000&token=secret");
+        CompletableFuture<HttpResponse<String>> first = get("/delay?delay=4000&token=secret", "x-tenant", "acme");
         Await.until("the first is sent", () -> requests(9).size() == 1);
         CompletableFuture<HttpResponse<String>> second = get("/chunked-response?delay=400");
         Await.until(
@@ -89,6 +103,7 @@ class InspectionIT {
         assertThat(seen)
                 .extracting(RequestSnapshot::protocol)
                 .containsExactly(ClientProtocol.HTTP_2, ClientProtocol.HTTP_2, ClientProtocol.EMBEDDED);
+        assertThat(seen).extracting(RequestSnapshot::tenant).containsExactly("acme", null, null);
         assertThat(seen).extracting(RequestSnapshot::attempts).containsExactly(1, 1, 0);
         assertThat(seen.get(0).workerId())
                 .isEqualTo(workers().get(0).workerId())

@@ -43,7 +43,8 @@ class LivePageIT {
 
     @BeforeEach
     void open() throws Exception {
-        program = ServedProgram.start(Map.of("ADMIN_TOKEN", TOKEN, "FUNCTION_CIRCUIT_BREAKER", "50%"));
+        program = ServedProgram.start(
+                Map.of("ADMIN_TOKEN", TOKEN, "FUNCTION_CIRCUIT_BREAKER", "50%", "FUNCTION_TENANT_HEADER", "x-tenant"));
         browser = Browser.start();
     }
 
@@ -90,7 +91,7 @@ class LivePageIT {
         program.get("/ping").get(10, TimeUnit.SECONDS);
         List<CompletableFuture<HttpResponse<String>>> held = new ArrayList<>();
         for (int i = 0; i < 4; i++) {
-            held.add(program.get("/delay?delay=60000&order=" + i));
+            held.add(program.get("/delay?delay=60000&order=" + i, "x-tenant", "acme"));
         }
         browser.awaitText("#requests", "GET /delay", "worker has it", "http_1");
         browser.awaitText("#workers", "2 of 2");
@@ -114,9 +115,9 @@ class LivePageIT {
         browser.awaitText("#functions", "GB-seconds of workers", "As direct invocations: $");
         assertThat(browser.evaluate("document.body.innerText")).doesNotContain("last hour");
 
-        // Where does the time go, and which client and route are heavy?
+        // Where does the time go, and which tenant, client and route are heavy?
         browser.awaitText("#functions figure", "Latency", "first byte p99", "queue p99", "5 min ago");
-        browser.awaitText("#client", "127.0.0.1", "100 %");
+        browser.awaitText("#client", "acme", "100 %", "127.0.0.1");
         browser.awaitText("#route", "GET /delay", "GET /ping", "/s");
         browser.awaitText("#route-head", "Rate", "p99");
         browser.awaitText("#overall", "1 in trouble", "0 + 2");

@@ -120,8 +120,14 @@ final class ServedProgram implements AutoCloseable {
 
     /** Sends a request of a client. */
     CompletableFuture<HttpResponse<String>> get(String path) {
+        return get(path, "accept", "*/*");
+    }
+
+    /** Sends a request of a client with a header. */
+    CompletableFuture<HttpResponse<String>> get(String path, String header, String value) {
         return client.sendAsync(
                 HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + publicPort + path))
+                        .header(header, value)
                         .build(),
                 BodyHandlers.ofString());
     }

@@ -5,9 +5,7 @@ import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
+import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.blocking.BlockingRequest;
@@ -28,7 +26,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.slf4j.LoggerFactory;
 
 @Timeout(60)
 class InterceptorTest {
@@ -158,11 +155,7 @@ class InterceptorTest {
 
     @Test
     void should_log_a_failure_even_if_the_interceptor_fails_then() throws Exception {
-        Logger logger = (Logger) LoggerFactory.getLogger("io.lambdadispatcher.worker.internal.exchange.FailureLog");
-        ListAppender<ILoggingEvent> lines = new ListAppender<>();
-        lines.start();
-        logger.addAppender(lines);
-        logger.setLevel(Level.TRACE);
+        LoggedLines log = LoggedLines.of("io.lambdadispatcher.worker.internal.exchange.FailureLog", Level.TRACE);
         AtomicInteger calls = new AtomicInteger();
         HandlerInterceptor broken = new HandlerInterceptor() {
             @Override
@@ -178,15 +171,13 @@ class InterceptorTest {
                     throw new IllegalStateException("sold out");
                 },
                 broken);
-        try (Harness harness = new Harness(handler)) {
+        try (log;
+                Harness harness = new Harness(handler)) {
             ScriptedStream stream = harness.stream();
             stream.request(get("/"), 0, true);
             assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.HANDLER_FAILED);
-        } finally {
-            logger.detachAppender(lines);
-            logger.setLevel(null);
         }
-        assertThat(lines.list)
+        assertThat(log.events())
                 .extracting(line -> line.getThrowableProxy().getMessage())
                 .containsExactly("sold out", "no context");
     }

@@ -5,9 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
+import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.lambdadispatcher.wire.worker.PortKey;
 import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
@@ -33,7 +31,6 @@ import org.bouncycastle.asn1.pkcs.PrivateKeyInfo;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.slf4j.LoggerFactory;
 
 @Timeout(180)
 class TlsTest {
@@ -175,25 +172,17 @@ class TlsTest {
 
     @Test
     void should_say_that_a_port_does_not_speak_tls() throws Exception {
-        Logger logger = (Logger) LoggerFactory.getLogger(Worker.class.getPackageName());
-        ListAppender<ILoggingEvent> log = new ListAppender<>();
-        log.start();
-        logger.addAppender(log);
-        logger.setLevel(Level.WARN);
-        try (Harness harness = new Harness(
-                new ScriptedDispatcher(),
-                new PongHandler(),
-                config -> config.tls(WorkerTls.fingerprint(fingerprint(SELF_SIGNED)))
-                        .idleTimeout(Duration.ZERO)
-                        .drainGrace(Duration.ofSeconds(1))
-                        .loneTimeout(Duration.ofMillis(500)))) {
+        LoggedLines log = LoggedLines.of(Worker.class.getPackageName(), Level.WARN);
+        try (log;
+                Harness harness = new Harness(
+                        new ScriptedDispatcher(),
+                        new PongHandler(),
+                        config -> config.tls(WorkerTls.fingerprint(fingerprint(SELF_SIGNED)))
+                                .idleTimeout(Duration.ZERO)
+                                .drainGrace(Duration.ofSeconds(1))
+                                .loneTimeout(Duration.ofMillis(500)))) {
             harness.summary();
-        } finally {
-            logger.detachAppender(log);
-            logger.setLevel(null);
         }
-        assertThat(log.list)
-                .extracting(ILoggingEvent::getFormattedMessage)
-                .anyMatch(line -> line.contains("not an SSL/TLS record"));
+        assertThat(log.messages()).anyMatch(line -> line.contains("not an SSL/TLS record"));
     }
 }

@@ -5,6 +5,7 @@ import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.ControlMessage.Goodbye;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
@@ -359,6 +360,100 @@ class TunnelTest {
             harness.worker.drain(DrainReason.REQUESTED);
             assertThat(stream.gather().trailers().get("grpc-status")).hasToString("14");
             stream.cancel(ErrorCode.NOT_NEEDED);
+        }
+    }
+
+    /** A client would otherwise get an error, because its response began too late for the drain. */
+    @Test
+    void should_end_a_response_that_begins_when_the_time_for_its_end_has_come() throws Exception {
+        BlockingQueue<Response> late = new LinkedBlockingQueue<>();
+        Handler handler = (request, response) -> {
+            if (request.path().equals("/late")) {
+                late.add(response);
+            } else {
+                response.head(eventStream());
+            }
+        };
+        // A second of it remains when the first response is ended.
+        Duration grace = Duration.ofSeconds(4);
+        try (Harness harness =
+                new Harness(handler, config -> config.drainGrace(grace).streams(2))) {
+            ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
+            ScriptedStream early = link.takeStream();
+            ScriptedStream behind = link.takeStream();
+            early.request(get("/early"), 0, true);
+            behind.request(get("/late"), 0, true);
+            Response response = late.poll(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
+            harness.worker.drain(DrainReason.REQUESTED);
+            early.gather();
+            response.head(eventStream());
+            assertThat(behind.gather().body()).isEmpty();
+        }
+    }
+
+    private static Http2Headers eventStream() {
+        return new DefaultHttp2Headers().status("200").set("content-type", "text/event-stream");
+    }
+
+    /** A dispatcher drains with all the time of the worker, and then the platform ends it. */
+    @Test
+    void should_end_responses_before_the_grace_period_of_a_second_drain_ends() throws Exception {
+        Recorder recorder = new Recorder();
+        try (Harness harness = new Harness(recorder, config -> config.drainGrace(SHORT))) {
+            ScriptedStream stream = harness.stream();
+            stream.request(connect(), 0, false);
+            recorder.response();
+            recorder.take();
+            stream.link().send(new Drain(DrainCode.DEADLINE, 900_000));
+            assertThat(recorder.take()).isEqualTo("drain true");
+            harness.worker.drain(DrainReason.REQUESTED);
+            assertThat(stream.gather().body()).containsExactly((byte) 0x88, 2, 1012 >> 8, (byte) 1012);
+            stream.data(bytes(""), true);
+        }
+    }
+
+    /**
+     * When the first response is ended for its handler, the handler ends both from another thread.
+     * That is too late for the first one, and early enough for the second one.
+     */
+    @Test
+    void should_end_a_response_once_if_its_handler_ends_it_from_another_thread() throws Exception {
+        BlockingQueue<Response> open = new LinkedBlockingQueue<>();
+        BlockingQueue<String> cancelled = new LinkedBlockingQueue<>();
+        Handler handler = (request, response) -> {
+            request.onCancel(code -> {
+                cancelled.add(request.path());
+                CompletableFuture.runAsync(() -> open.forEach(each -> {
+                            each.write(buffer("data: last\n\n"));
+                            each.end();
+                        }))
+                        .join();
+            });
+            response.head(eventStream());
+            response.write(buffer("data: first\n\n"));
+            open.add(response);
+        };
+        try (Harness harness =
+                new Harness(handler, config -> config.drainGrace(SHORT).streams(2))) {
+            ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
+            ScriptedStream first = link.takeStream();
+            ScriptedStream second = link.takeStream();
+            first.request(get("/first"), 0, true);
+            second.request(get("/second"), 0, true);
+            first.awaitBody(13);
+            second.awaitBody(13);
+            harness.worker.drain(DrainReason.REQUESTED);
+
+            assertThat(first.gather().text()).isEqualTo("data: first\n\n");
+            assertThat(second.gather().text()).isEqualTo("data: first\n\ndata: last\n\n");
+            assertThat(cancelled).containsExactly("/first");
+            link.takeMessage(Drain.class);
+            link.takeMessage(Goodbye.class);
+            assertThat(List.of(first, second))
+                    .flatExtracting(each -> each.events)
+                    .as("after the end")
+                    .noneMatch(ScriptedStream.Data.class::isInstance);
+            assertThat(harness.summary().failures()).isZero();
         }
     }
 }

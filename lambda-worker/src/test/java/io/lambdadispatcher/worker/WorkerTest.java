@@ -6,10 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
@@ -45,7 +43,6 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.slf4j.LoggerFactory;
 
 @Timeout(180)
 class WorkerTest {
@@ -455,29 +452,22 @@ class WorkerTest {
 
     @Test
     void should_name_a_handler_that_blocks_the_event_loop() throws Exception {
-        ListAppender<ILoggingEvent> lines = new ListAppender<>();
-        lines.start();
-        Logger log = (Logger) LoggerFactory.getLogger(Worker.class);
-        log.addAppender(lines);
-        log.setLevel(Level.WARN);
+        LoggedLines log = LoggedLines.of(Worker.class, Level.WARN);
         CountDownLatch release = new CountDownLatch(1);
         Handler blocking = (request, response) -> {
             release.await();
             response.respond(200, "");
         };
-        try (Harness harness = new Harness(blocking)) {
+        try (log;
+                Harness harness = new Harness(blocking)) {
             ScriptedStream stream = harness.stream();
             stream.request(get("/"), 60_000, true);
-            Await.until("a warning", () -> lines.list.stream().anyMatch(line -> line.getLevel() == Level.WARN));
+            Await.until("a warning", () -> !log.messages().isEmpty());
             release.countDown();
         } finally {
             release.countDown();
-            log.detachAppender(lines);
-            log.setLevel(null);
         }
-        assertThat(lines.list)
-                .filteredOn(line -> line.getLevel() == Level.WARN)
-                .extracting(ILoggingEvent::getFormattedMessage)
+        assertThat(log.messages())
                 .singleElement()
                 .asString()
                 .contains(" ms by io.lambdadispatcher.worker.WorkerTest.lambda$");

@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param path the path as the client sent it, without its query, at most 512 characters of it
  * @param remoteAddress the client's address: the peer, or what a trusted proxy names; {@code null}
  *     for requests of the embedding program
+ * @param tenant the value of the header that names the tenant, at most 512 characters of it; {@code
+ *     null} if no header does, or if the request does not have it
  * @param protocol the protocol of the client's connection
  * @param ageNanos time since the request arrived, in nanoseconds
  * @param attempts how often the request was given to a worker or a direct invocation, 0 to 5
@@ -28,6 +30,7 @@ public record RequestSnapshot(
         String method,
         String path,
         @Nullable SocketAddress remoteAddress,
+        @Nullable String tenant,
         ClientProtocol protocol,
         long ageNanos,
         int attempts,

@@ -3,10 +3,8 @@ package io.lambdadispatcher.core.observe;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.IOException;
@@ -21,7 +19,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -119,21 +116,15 @@ class AccessLogTest {
 
     @Test
     void should_write_everything_that_waits_before_it_is_closed() {
-        Logger logger = (Logger) LoggerFactory.getLogger(AccessLog.LOGGER);
-        ListAppender<ILoggingEvent> lines = new ListAppender<>();
-        lines.start();
-        logger.addAppender(lines);
-        logger.setLevel(Level.INFO);
-        logger.setAdditive(false);
+        LoggedLines log = LoggedLines.of(AccessLog.LOGGER, Level.INFO);
         AccessLog accessLog = AccessLog.builder().queueLimit(1024).start();
         for (int i = 0; i < 500; i++) {
             accessLog.onExchangeStart(null).onEnd(end("/" + i));
         }
         accessLog.close();
-        logger.detachAppender(lines);
+        log.close();
 
-        assertThat(lines.list).hasSize(500);
-        assertThat(lines.list.get(499).getFormattedMessage()).contains("\"path\":\"/499\"");
+        assertThat(log.messages()).hasSize(500).last().asString().contains("\"path\":\"/499\"");
         assertThat(accessLog.dropped()).isZero();
     }
 

@@ -396,6 +396,7 @@ public final class Documents {
         members.put("method", request.method());
         members.put("path", request.path());
         put(members, "client", text(request.remoteAddress()));
+        put(members, "tenant", request.tenant());
         members.put("protocol", lower(request.protocol()));
         members.put("attempts", request.attempts());
         members.put("requestBytes", request.requestBytes());

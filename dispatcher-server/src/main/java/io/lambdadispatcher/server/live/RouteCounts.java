@@ -12,9 +12,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Counts requests and their latencies by function and route: the method, and at most three parts of
- * the path, of which those with a digit are ids. There are at most {@value #SLOTS} routes. One more
- * is not counted until another one has had no request for a minute. Counting a request of a known
- * route allocates nothing. Any thread may count.
+ * the path, of which those with a digit are ids. A route is known from its first response that is
+ * no client error. Until then, its client errors are counted together with those of other unknown
+ * routes. There are at most {@value #SLOTS} routes. One more is not counted until another one has
+ * had no request for a minute. Counting a request of a known route allocates nothing. Any thread
+ * may count.
  */
 final class RouteCounts {
     static final int SLOTS = 64;
@@ -22,6 +24,10 @@ final class RouteCounts {
     private static final int PROBES = 8;
     private static final int MAX_PARTS = 3;
     private static final int MAX_CHARACTERS = 128;
+    /** Together, they are the name of the row of all unknown routes. */
+    private static final String OTHER_PATHS = "other paths";
+
+    private static final String CLIENT_ERRORS = "with client errors only";
     private static final long WINDOW_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final long FNV_OFFSET = 0xcbf29ce484222325L;
     private static final long FNV_PRIME = 0x100000001b3L;
@@ -58,10 +64,12 @@ final class RouteCounts {
     }
 
     void record(String function, ExchangeEnd end, long firstByteNanos) {
-        long hash = hash(function, end.method(), end.path());
-        RouteTotals slot = find(hash);
+        RouteTotals slot = find(hash(function, end.method(), end.path()));
         if (slot == null) {
-            slot = add(hash, function, end.method(), end.path());
+            // Scanners ask for many paths that do not exist.
+            slot = end.status() / 100 == 4
+                    ? findOrAdd(function, OTHER_PATHS, CLIENT_ERRORS)
+                    : findOrAdd(function, end.method(), end.path());
         }
         if (slot != null) {
             slot.firstByte.record(firstByteNanos);
@@ -85,7 +93,12 @@ final class RouteCounts {
         return null;
     }
 
-    private @Nullable RouteTotals add(long hash, String function, CharSequence method, CharSequence path) {
+    private @Nullable RouteTotals findOrAdd(String function, CharSequence method, CharSequence path) {
+        long hash = hash(function, method, path);
+        RouteTotals known = find(hash);
+        if (known != null) {
+            return known;
+        }
         for (int i = 0; i < PROBES; i++) {
             int index = index(hash, i);
             // A slot is large, so none is made for a route that has no place.

@@ -176,7 +176,7 @@ const FADE = 0.97;
 const heavy = {client: new Map(), route: new Map()};
 // Parts of a path that look like an id.
 const route = (request) => `${request.method} ${request.path.split("/").slice(0, 4).map((part) => /\d/.test(part) ? ":id" : part).join("/")}`;
-const client = (request) => request.client?.replace(/:\d+$/, "") ?? "this program";
+const client = (request) => request.tenant ?? request.client?.replace(/:\d+$/, "") ?? "this program";
 
 function weigh(weights, requests, nameOf) {
   for (const each of weights.values()) Object.assign(each, {weight: each.weight * FADE, busy: 0, waiting: 0});

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 class RecorderTest {
     private final Recorder recorder = new Recorder();
 
-    private record End(
+    record End(
             @Nullable String function,
             @Nullable String workerId,
             int attempts,

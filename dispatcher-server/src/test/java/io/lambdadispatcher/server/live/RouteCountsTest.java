@@ -1,15 +1,14 @@
 package io.lambdadispatcher.server.live;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.server.live.RouteCounts.RouteRate;
-import io.netty.handler.codec.http2.DefaultHttp2Headers;
-import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -22,65 +21,14 @@ class RouteCountsTest {
 
     private final RouteCounts routes = new RouteCounts(START);
 
-    private record End(String path, int status) implements ExchangeEnd {
-        @Override
-        public Http2Headers headers() {
-            return new DefaultHttp2Headers().method("GET").path(new AsciiString(path));
-        }
-
-        @Override
-        public String function() {
-            return "f";
-        }
-
-        @Override
-        public @Nullable String workerId() {
-            return null;
-        }
-
-        @Override
-        public int attempts() {
-            return 1;
-        }
-
-        @Override
-        public Outcome outcome() {
-            return Outcome.COMPLETED;
-        }
-
-        @Override
-        public @Nullable String failure() {
-            return null;
-        }
-
-        @Override
-        public long queueNanos() {
-            return 0;
-        }
-
-        @Override
-        public long firstByteNanos() {
-            return 0;
-        }
-
-        @Override
-        public long totalNanos() {
-            return 0;
-        }
-
-        @Override
-        public long requestBytes() {
-            return 0;
-        }
-
-        @Override
-        public long responseBytes() {
-            return 0;
-        }
+    private void answer(String path, int status, long nanos) {
+        answer("f", path, status, nanos);
     }
 
-    private void answer(String path, int status, long nanos) {
-        routes.record("f", new End(path, status), nanos);
+    private void answer(String function, String path, int status, long nanos) {
+        ExchangeEnd end =
+                new RecorderTest.End(function, null, 1, "GET", path, status, Outcome.COMPLETED, null, 0, nanos);
+        routes.record(function, end, nanos);
     }
 
     private void pass(int fromSecond, int toSecond) {
@@ -137,12 +85,43 @@ class RouteCountsTest {
         assertThat(routes.list("f", START + 61 * SECOND)).isEmpty();
     }
 
-    /** Scanners ask for many paths. Their routes make room when they have stopped. */
+    private void ask(int madeUpPaths, int status) {
+        for (int i = 0; i < madeUpPaths; i++) {
+            answer("/" + Integer.toString(i + 36, 36).replaceAll("\\d", "x") + "/" + letters(i), status, MILLI);
+        }
+    }
+
+    /** Scanners ask for many paths that do not exist. */
+    @Test
+    void should_count_unknown_routes_together_while_they_have_only_client_errors() {
+        ask(10_000, 404);
+        answer("/mine", 200, MILLI);
+        answer("/mine", 404, MILLI);
+        answer("/broken", 500, MILLI);
+        assertThat(routes.list("f", START + SECOND))
+                .extracting(RouteRate::name, RouteRate::perSecond)
+                .containsExactly(
+                        tuple("other paths with client errors only", 10_000.0),
+                        tuple("GET /mine", 2.0),
+                        tuple("GET /broken", 1.0));
+    }
+
+    @Test
+    void should_count_client_errors_of_unknown_routes_for_each_function() {
+        answer("/a", 404, MILLI);
+        answer("g", "/a", 403, MILLI);
+        for (String function : List.of("f", "g")) {
+            assertThat(routes.list(function, START + SECOND))
+                    .singleElement()
+                    .returns("other paths with client errors only", RouteRate::name)
+                    .returns(1.0, RouteRate::perSecond);
+        }
+    }
+
+    /** An application may answer any path. Routes make room when they have no more requests. */
     @Test
     void should_count_new_routes_when_old_ones_have_had_no_request() {
-        for (int i = 0; i < 10_000; i++) {
-            answer("/" + Integer.toString(i + 36, 36).replaceAll("\\d", "x") + "/" + letters(i), 404, MILLI);
-        }
+        ask(10_000, 200);
         assertThat(routes.list("f", START + SECOND)).hasSizeBetween(RouteCounts.SLOTS / 2, RouteCounts.SLOTS);
 
         pass(1, 121);

@@ -5,14 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.spi.LaunchPayload;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.netty.channel.ConnectTimeoutException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -47,7 +45,6 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.slf4j.LoggerFactory;
 import software.amazon.awssdk.core.exception.SdkClientException;
 import software.amazon.awssdk.services.lambda.model.InvokeResponse;
 
@@ -588,11 +585,7 @@ class LambdaLauncherTest {
 
     @Test
     void should_ask_for_leave_without_starting_anything() throws Exception {
-        Logger logger = (Logger) LoggerFactory.getLogger(LambdaLauncher.class);
-        ListAppender<ILoggingEvent> log = new ListAppender<>();
-        log.start();
-        logger.addAppender(log);
-        logger.setLevel(Level.WARN);
+        LoggedLines log = LoggedLines.of(LambdaLauncher.class, Level.WARN);
         CompletableFuture<Void> verified = launcher.verify();
         FakeLambda.Invoke dryRun = lambda.take();
 
@@ -600,10 +593,8 @@ class LambdaLauncherTest {
         dryRun.answer(
                 404, Map.of("X-Amzn-ErrorType", "ResourceNotFoundException"), "{\"Message\":\"no such function\"}");
         verified.get(20, TimeUnit.SECONDS);
-        logger.detachAppender(log);
-        logger.setLevel(null);
-        assertThat(log.list)
-                .extracting(ILoggingEvent::getFormattedMessage)
+        log.close();
+        assertThat(log.messages())
                 .singleElement()
                 .asString()
                 .contains(" cannot be invoked: ")

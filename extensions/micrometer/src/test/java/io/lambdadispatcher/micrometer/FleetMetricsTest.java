@@ -8,20 +8,17 @@ import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.spi.Ledger;
-import io.lambdadispatcher.core.spi.LedgerException;
-import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.core.testkit.CutLedger;
+import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -32,58 +29,6 @@ import org.junit.jupiter.api.Timeout;
 class FleetMetricsTest {
     private final ConcurrentMap<String, Ledger.Entry> entries = new ConcurrentHashMap<>();
     private final List<Dispatcher> dispatchers = new ArrayList<>();
-    private volatile boolean cutOff;
-
-    /** A ledger that can be cut off. */
-    private final class Cut implements Ledger {
-        private final Ledger ledger = Ledger.inMemory(entries);
-
-        private <T> CompletionStage<T> reached(Supplier<CompletionStage<T>> call) {
-            return cutOff ? CompletableFuture.failedFuture(new LedgerException("cut off", null)) : call.get();
-        }
-
-        @Override
-        public CompletionStage<List<Entry>> read() {
-            return reached(ledger::read);
-        }
-
-        @Override
-        public CompletionStage<Boolean> write(String key, long expectedVersion, String value) {
-            return reached(() -> ledger.write(key, expectedVersion, value));
-        }
-
-        @Override
-        public CompletionStage<Boolean> remove(String key, long version) {
-            return reached(() -> ledger.remove(key, version));
-        }
-
-        @Override
-        public void close() {
-            ledger.close();
-        }
-    }
-
-    /** Its workers neither connect nor end. */
-    private static final class Launcher implements WorkerLauncher {
-        @Override
-        public LaunchedWorker launch(LaunchRequest request) {
-            CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
-            return new LaunchedWorker() {
-                @Override
-                public CompletionStage<WorkerExit> exit() {
-                    return exit;
-                }
-
-                @Override
-                public void kill() {
-                    exit.complete(new WorkerExit(Cause.ENDED, "killed"));
-                }
-            };
-        }
-
-        @Override
-        public void close(Duration grace) {}
-    }
 
     private PrometheusMeterRegistry start(int maxWorkers, @Nullable Ledger ledger) {
         PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
@@ -95,7 +40,7 @@ class FleetMetricsTest {
                         .build())
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .secret("a secret for tests only")
-                .launcher(new Launcher())
+                .launcher(new RecordingLauncher())
                 .eventLoops(1)
                 .observer(metrics);
         Dispatcher dispatcher = (ledger == null ? builder : builder.ledger(ledger)).start();
@@ -120,7 +65,8 @@ class FleetMetricsTest {
     @Test
     void should_show_the_fleet() throws Exception {
         PrometheusMeterRegistry first = start(5, Ledger.inMemory(entries));
-        PrometheusMeterRegistry second = start(4, new Cut());
+        CutLedger ledger = new CutLedger(Ledger.inMemory(entries));
+        PrometheusMeterRegistry second = start(4, ledger);
 
         for (PrometheusMeterRegistry each : List.of(first, second)) {
             await(
@@ -140,7 +86,7 @@ class FleetMetricsTest {
         await(first, "lambda_dispatcher_fleet_entries_unreadable 1.0");
         await(second, "lambda_dispatcher_fleet_entries_unreadable 1.0");
 
-        cutOff = true;
+        ledger.setCutOff(true);
         await(second, "lambda_dispatcher_fleet_lease_valid 0.0");
         assertThat(leaseAge(second)).isGreaterThanOrEqualTo(4);
         await(

@@ -582,6 +582,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
                 head.methodText(),
                 head.pathText(),
                 response.remoteAddress(),
+                head.textOf(policy.admission().tenantHeader()),
                 response.protocol(),
                 owner.nanoTime() - startNanos,
                 attempts.count(),

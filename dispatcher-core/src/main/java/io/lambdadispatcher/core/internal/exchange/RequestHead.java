@@ -9,6 +9,7 @@ import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The headers of a request, and what follows from them. Serves one request after the other, as its
@@ -96,6 +97,17 @@ final class RequestHead {
         CharSequence path = fields.path();
         int query = AsciiString.indexOf(path, '?', 0);
         return start(path, query < 0 ? path.length() : query);
+    }
+
+    /**
+     * Returns the value of a header for a snapshot; {@code null} if the request does not have it.
+     *
+     * @param name {@code null} = no header
+     */
+    @Nullable
+    String textOf(@Nullable AsciiString name) {
+        CharSequence value = name == null ? null : fields.get(name);
+        return value == null ? null : start(value, value.length());
     }
 
     private static String start(CharSequence text, int end) {

@@ -11,7 +11,7 @@ import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
-import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.testkit.HeaderBytes;
 import io.netty.pkitesting.CertificateBuilder;
@@ -36,7 +36,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -393,7 +392,7 @@ class DirectPathTest {
                         .capacity(CapacityPolicy.between(0, 1))
                         .queue(10, Duration.ofMillis(500))
                         .build())
-                .launcher(new NoWorkers())
+                .launcher(new RecordingLauncher())
                 .direct(
                         "f",
                         DirectOptions.builder(DirectEventFormat.ALB)
@@ -419,25 +418,6 @@ class DirectPathTest {
         Await.until("launching is resumed", () -> dispatcher.capacity().get(0).blockedReason() == null);
         assertThat(get(client(Version.HTTP_1_1), base, "/").statusCode()).isEqualTo(200);
         assertThat(function.invoked).containsExactly("f");
-    }
-
-    /** Launches workers that never dial in. */
-    private static final class NoWorkers implements WorkerLauncher {
-        @Override
-        public LaunchedWorker launch(LaunchRequest request) {
-            return new LaunchedWorker() {
-                @Override
-                public CompletionStage<WorkerExit> exit() {
-                    return new CompletableFuture<>();
-                }
-
-                @Override
-                public void kill() {}
-            };
-        }
-
-        @Override
-        public void close(Duration grace) {}
     }
 
     @Test

@@ -3,12 +3,10 @@ package io.lambdadispatcher.core.internal.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.wire.testkit.LoggedLines;
 import java.io.File;
 import java.net.URL;
 import java.net.URLClassLoader;
@@ -22,7 +20,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.slf4j.LoggerFactory;
 
 class DescriptorsTest {
     @TempDir
@@ -46,19 +43,11 @@ class DescriptorsTest {
 
     @Test
     void should_say_how_many_connections_are_served_and_what_to_raise() {
-        Logger logger = (Logger) LoggerFactory.getLogger(Descriptors.class);
-        ListAppender<ILoggingEvent> log = new ListAppender<>();
-        log.start();
-        logger.addAppender(log);
-        logger.setLevel(Level.WARN);
-        try {
+        LoggedLines log = LoggedLines.of(Descriptors.class, Level.WARN);
+        try (log) {
             new Descriptors(1024, 200).forClients(10_000, 300);
-        } finally {
-            logger.detachAppender(log);
-            logger.setLevel(null);
         }
-        assertThat(log.list)
-                .extracting(ILoggingEvent::getFormattedMessage)
+        assertThat(log.messages())
                 .containsExactly(
                         "http.max-connections: 10000, but the process may open only 1024 files and keeps 300 for"
                                 + " workers: at most 724 client connections are served. Raise the limit (ulimit -n) to at least"

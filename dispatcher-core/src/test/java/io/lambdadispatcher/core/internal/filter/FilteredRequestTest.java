@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
@@ -25,6 +23,7 @@ import io.lambdadispatcher.core.spi.HeaderFields;
 import io.lambdadispatcher.core.spi.RequestContext;
 import io.lambdadispatcher.core.spi.ResponseFilter;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -373,12 +372,7 @@ class FilteredRequestTest {
     /** Each client could cause it, and a stack trace costs an event loop. */
     @Test
     void should_log_seldom_that_a_filter_fails() {
-        ListAppender<ILoggingEvent> lines = new ListAppender<>();
-        LOG.setLevel(Level.WARN);
-        LOG.addAppender(lines);
-        LOG.setAdditive(false);
-        lines.start();
-        try {
+        try (LoggedLines lines = LoggedLines.of(FilteredRequest.class, Level.WARN)) {
             Filter filter = request -> Decision.pass(new ResponseFilter() {
                 @Override
                 public ByteBuf onData(ByteBuf data) {
@@ -392,14 +386,11 @@ class FilteredRequestTest {
                 opener.open(head(), true, client);
                 assertThat(client.log).hasToString("200 FILTER_FAILED");
             }
-            assertThat(lines.list).singleElement().satisfies(line -> {
+            assertThat(lines.events()).singleElement().satisfies(line -> {
                 assertThat(line.getFormattedMessage())
                         .isEqualTo("filter " + filter.getClass().getName() + " failed");
                 assertThat(line.getThrowableProxy().getMessage()).isEqualTo("for the test");
             });
-        } finally {
-            LOG.detachAppender(lines);
-            LOG.setAdditive(true);
         }
     }
 

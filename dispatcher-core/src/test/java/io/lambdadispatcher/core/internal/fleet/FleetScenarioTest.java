@@ -3,14 +3,13 @@ package io.lambdadispatcher.core.internal.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.Kind;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedDispatcher;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedWorker;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.wire.testkit.AnyRelease;
+import io.lambdadispatcher.wire.testkit.LoggedLines;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -18,7 +17,6 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.slf4j.LoggerFactory;
 
 /** What a fleet does when one thing happens, in virtual time. */
 @AnyRelease
@@ -370,18 +368,10 @@ class FleetScenarioTest {
     }
 
     private static List<ILoggingEvent> logged(Runnable events) {
-        Logger logger = (Logger) LoggerFactory.getLogger(FleetMember.class);
-        ListAppender<ILoggingEvent> log = new ListAppender<>();
-        log.start();
-        logger.addAppender(log);
-        logger.setLevel(Level.INFO);
-        try {
+        try (LoggedLines log = LoggedLines.of(FleetMember.class, Level.INFO)) {
             events.run();
-        } finally {
-            logger.detachAppender(log);
-            logger.setLevel(null);
+            return log.events();
         }
-        return log.list;
     }
 
     @Test

@@ -4,9 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.loop.Incidents;
@@ -22,6 +19,7 @@ import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.util.concurrent.Ticker;
@@ -43,7 +41,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.slf4j.LoggerFactory;
 
 /**
  * The supervisor on an event loop that the test runs step by step, with a launcher that records its
@@ -239,20 +236,12 @@ class LaunchSupervisorTest {
 
     @Test
     void should_name_a_launcher_that_blocks_the_event_loop() {
-        Logger log = (Logger) LoggerFactory.getLogger(GuardedLauncher.class);
-        ListAppender<ILoggingEvent> lines = new ListAppender<>();
-        lines.start();
-        log.addAppender(lines);
-        log.setLevel(Level.WARN);
-        try {
+        LoggedLines log = LoggedLines.of(GuardedLauncher.class, Level.WARN);
+        try (log) {
             launcher.beforeLaunch = () -> loop.advanceTimeBy(600, TimeUnit.MILLISECONDS);
             started(CapacityPolicy.fixed(1));
-        } finally {
-            log.detachAppender(lines);
-            log.setLevel(null);
         }
-        assertThat(lines.list)
-                .extracting(ILoggingEvent::getFormattedMessage)
+        assertThat(log.messages())
                 .singleElement()
                 .asString()
                 .contains("the launcher of function f has blocked an event loop for 600 ms in launch()");

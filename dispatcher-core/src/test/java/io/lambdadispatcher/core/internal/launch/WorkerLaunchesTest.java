@@ -4,21 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
-import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
-import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
-import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.util.concurrent.Ticker;
 import java.time.Duration;
@@ -26,12 +22,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 class WorkerLaunchesTest {
     private static final Duration AT_MOST = Duration.ofSeconds(30);
@@ -39,9 +32,9 @@ class WorkerLaunchesTest {
 
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final List<String> exits = new ArrayList<>();
-    private final CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
     private int kills;
-    private @Nullable LaunchRequest request;
+    private final RecordingLauncher launcher = new RecordingLauncher(worker -> {}, worker -> kills++);
+    private CompletableFuture<WorkerExit> exit;
     private final List<String> launched = new ArrayList<>();
     private final List<String> notLaunchedHere = new ArrayList<>();
     private final FunctionOptions function = FunctionOptions.builder("f")
@@ -51,7 +44,7 @@ class WorkerLaunchesTest {
     private String endReason = "";
     private final WorkerLaunches launches = new WorkerLaunches(
             new FunctionPool(function, List.of(), DispatcherObserver.NONE),
-            new GuardedLauncher(new Launcher(), "f", loop.eventLoop()),
+            new GuardedLauncher(launcher, "f", loop.eventLoop()),
             new LaunchRequests(null, new LaunchSupervisor.Access(new byte[16], List.of())),
             new WorkerRegistry(Map.of(), Incidents.unobserved(), Ticker.systemTicker()),
             loop.eventLoop(),
@@ -79,34 +72,15 @@ class WorkerLaunchesTest {
                 }
             });
 
-    private final class Launcher implements WorkerLauncher {
-        @Override
-        public LaunchedWorker launch(LaunchRequest asked) {
-            request = asked;
-            return new LaunchedWorker() {
-                @Override
-                public CompletionStage<WorkerExit> exit() {
-                    return exit;
-                }
-
-                @Override
-                public void kill() {
-                    kills++;
-                }
-            };
-        }
-
-        @Override
-        public void close(Duration grace) {}
-    }
-
     @BeforeEach
     void launch() {
         loop.freezeTime();
         Plan.Launch launch = new Plan.Launch("7", 3, "minimum");
         launches.carryOut(new Plan(List.of(launch), List.of(), List.of(), List.of(), List.of(), 0, false), function);
         assertThat(launched).hasSize(1);
-        assertThat(request).matches(asked -> asked.version().equals("7") && asked.downstreamShare() == 3);
+        RecordingLauncher.AbsentWorker worker = launcher.workers.remove();
+        exit = worker.exit();
+        assertThat(worker.request()).matches(asked -> asked.version().equals("7") && asked.downstreamShare() == 3);
     }
 
     private void kill(String id) {
@@ -166,22 +140,14 @@ class WorkerLaunchesTest {
 
     @Test
     void should_log_that_a_worker_gets_fewer_requests() {
-        Logger logger = (Logger) LoggerFactory.getLogger(WorkerLaunches.class);
-        ListAppender<ILoggingEvent> log = new ListAppender<>();
-        log.start();
-        logger.addAppender(log);
-        logger.setLevel(Level.INFO);
-        try {
+        LoggedLines log = LoggedLines.of(WorkerLaunches.class, Level.INFO);
+        try (log) {
             Plan.Limit limit = new Plan.Limit("w", 7, "its event loop is 300 ms late");
             Plan.Limit none = new Plan.Limit("w", Plan.Limit.NONE, "it is less loaded");
             launches.carryOut(
                     new Plan(List.of(), List.of(), List.of(), List.of(limit, none), List.of(), 0, false), function);
-        } finally {
-            logger.detachAppender(log);
-            logger.setLevel(null);
         }
-        assertThat(log.list)
-                .extracting(ILoggingEvent::getFormattedMessage)
+        assertThat(log.messages())
                 .containsExactly(
                         "worker w of f now gets at most 7 concurrent requests: its event loop is 300 ms late",
                         "worker w of f is no longer limited: it is less loaded");

@@ -15,7 +15,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.Ledger;
-import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -70,20 +70,11 @@ class WorkerRegistryTest {
                 new Random(1),
                 Incidents.unobserved(),
                 peers -> {});
-        WorkerLauncher launcher = new WorkerLauncher() {
-            @Override
-            public LaunchedWorker launch(LaunchRequest request) {
-                throw new UnsupportedOperationException();
-            }
-
-            @Override
-            public void close(Duration grace) {}
-        };
         supervisors.put(
                 "f",
                 new LaunchSupervisor(
                         pool,
-                        launcher,
+                        new RecordingLauncher(),
                         registry,
                         loop.eventLoop(),
                         new LaunchSupervisor.Access(new byte[16], List.of()),

@@ -8,14 +8,13 @@ import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.spi.Ledger;
-import io.lambdadispatcher.core.spi.LedgerException;
-import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.core.testkit.CutLedger;
+import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
-import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -24,12 +23,8 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -45,29 +40,7 @@ class HeldSocketTest {
     private final ConcurrentMap<String, Ledger.Entry> entries = new ConcurrentHashMap<>();
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final List<Dispatcher> started = new ArrayList<>();
-    private final BlockingQueue<String> tokens = new LinkedBlockingQueue<>();
-
-    private final class Launches implements WorkerLauncher {
-        @Override
-        public LaunchedWorker launch(LaunchRequest request) {
-            tokens.add(request.token());
-            CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
-            return new LaunchedWorker() {
-                @Override
-                public CompletionStage<WorkerExit> exit() {
-                    return exit;
-                }
-
-                @Override
-                public void kill() {
-                    exit.complete(new WorkerExit(Cause.FAILED, "killed"));
-                }
-            };
-        }
-
-        @Override
-        public void close(Duration grace) {}
-    }
+    private final RecordingLauncher launches = new RecordingLauncher();
 
     private static DispatcherBuilder builder(CapacityPolicy capacity) {
         return Dispatcher.builder()
@@ -180,10 +153,9 @@ class HeldSocketTest {
     /** Their first requests would wait, while the others have workers. */
     @Test
     void should_leave_clients_to_others_until_it_has_a_worker_of_the_fleet() throws Exception {
-        Dispatcher owner = start(member(CapacityPolicy.fixed(1)).launcher(new Launches()));
-        String token = tokens.poll(20, TimeUnit.SECONDS);
-        assertThat(token).isNotNull();
-        Dispatcher dispatcher = startHeld(member(CapacityPolicy.between(0, 1)).launcher(new Launches()));
+        Dispatcher owner = start(member(CapacityPolicy.fixed(1)).launcher(launches));
+        String token = launches.next().request().token();
+        Dispatcher dispatcher = startHeld(member(CapacityPolicy.between(0, 1)).launcher(launches));
         assertThat(isAccepting(dispatcher)).as("before it has read the ledger").isFalse();
         Await.until(
                 "the slot of the worker is known",
@@ -206,29 +178,11 @@ class HeldSocketTest {
     /** A dispatcher without a ledger is one that does not know of others. */
     @Test
     void should_be_ready_and_accept_clients_although_the_ledger_fails_from_the_start() throws Exception {
-        LedgerException failure = new LedgerException("unreachable", new IOException("test"));
-        Ledger unreachable = new Ledger() {
-            @Override
-            public CompletionStage<List<Entry>> read() {
-                return CompletableFuture.failedFuture(failure);
-            }
-
-            @Override
-            public CompletionStage<Boolean> write(String key, long expectedVersion, String value) {
-                return CompletableFuture.failedFuture(failure);
-            }
-
-            @Override
-            public CompletionStage<Boolean> remove(String key, long version) {
-                return CompletableFuture.failedFuture(failure);
-            }
-
-            @Override
-            public void close() {}
-        };
+        CutLedger unreachable = new CutLedger(Ledger.inMemory(entries));
+        unreachable.setCutOff(true);
 
         Dispatcher dispatcher = startHeld(
-                builder(CapacityPolicy.between(0, 1)).ledger(unreachable).launcher(new Launches()));
+                builder(CapacityPolicy.between(0, 1)).ledger(unreachable).launcher(launches));
 
         assertThat(dispatcher.isReady()).as("at the start").isTrue();
         Await.until("it accepts clients", () -> isAccepting(dispatcher));

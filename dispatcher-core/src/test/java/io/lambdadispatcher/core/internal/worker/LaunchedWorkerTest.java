@@ -3,13 +3,13 @@ package io.lambdadispatcher.core.internal.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage;
@@ -17,15 +17,11 @@ import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
-import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -39,7 +35,7 @@ class LaunchedWorkerTest {
     private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
-    private final Launches launches = new Launches();
+    private final RecordingLauncher launches = new RecordingLauncher();
     private final RecordingObserver observer = new RecordingObserver();
     private final Dispatcher dispatcher = Dispatcher.builder()
             .function(FunctionOptions.builder("f")
@@ -51,32 +47,6 @@ class LaunchedWorkerTest {
             .eventLoops(1)
             .observer(observer)
             .start();
-
-    private static final class Launches implements WorkerLauncher {
-        final BlockingQueue<LaunchRequest> requests = new LinkedBlockingQueue<>();
-        final BlockingQueue<CompletableFuture<WorkerExit>> exits = new LinkedBlockingQueue<>();
-
-        @Override
-        public LaunchedWorker launch(LaunchRequest request) {
-            CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
-            requests.add(request);
-            exits.add(exit);
-            return new LaunchedWorker() {
-                @Override
-                public CompletionStage<WorkerExit> exit() {
-                    return exit;
-                }
-
-                @Override
-                public void kill() {
-                    exit.complete(new WorkerExit(Cause.FAILED, "killed"));
-                }
-            };
-        }
-
-        @Override
-        public void close(Duration grace) {}
-    }
 
     @AfterEach
     void stop() throws Exception {
@@ -127,7 +97,7 @@ class LaunchedWorkerTest {
 
     @Test
     void should_let_a_worker_back_in_after_its_token_has_expired() throws Exception {
-        WorkerLauncher.LaunchRequest request = next(launches.requests);
+        WorkerLauncher.LaunchRequest request = launches.next().request();
         String id = request.workerId();
         dial(request.token()).ready(1).close();
         assertThat(next(observer.partings).workerId()).isEqualTo(id);
@@ -140,14 +110,14 @@ class LaunchedWorkerTest {
     /** Otherwise, all dispatchers of a fleet would leave the load balancer with one worker. */
     @Test
     void should_stay_ready_with_one_worker_after_it_has_had_its_minimum() throws Exception {
-        WorkerLauncher.LaunchRequest first = next(launches.requests);
+        WorkerLauncher.LaunchRequest first = launches.next().request();
         dispatcher
                 .change()
                 .function(FunctionOptions.builder("f")
                         .capacity(CapacityPolicy.fixed(2))
                         .build())
                 .apply();
-        WorkerLauncher.LaunchRequest second = next(launches.requests);
+        WorkerLauncher.LaunchRequest second = launches.next().request();
 
         try (ScriptedWorker one = dial(first.token()).ready(1)) {
             Await.until("one is ready", () -> dispatcher.pools().get(0).readyWorkers() == 1);
@@ -164,7 +134,7 @@ class LaunchedWorkerTest {
     @Test
     void should_replace_the_secret_without_rejecting_a_worker() throws Exception {
         byte[] second = "another secret of at least sixteen bytes".getBytes(StandardCharsets.UTF_8);
-        WorkerLauncher.LaunchRequest first = next(launches.requests);
+        WorkerLauncher.LaunchRequest first = launches.next().request();
 
         dispatcher
                 .change()
@@ -174,7 +144,7 @@ class LaunchedWorkerTest {
                         .build())
                 .apply();
 
-        WorkerLauncher.LaunchRequest other = next(launches.requests);
+        WorkerLauncher.LaunchRequest other = launches.next().request();
         LaunchToken.verify(other.token(), function -> List.of(LaunchToken.key(second, function)), Instant.now());
         try (ScriptedWorker old = dial(first.token()).ready(1);
                 ScriptedWorker young = dial(other.token()).ready(1)) {
@@ -189,7 +159,7 @@ class LaunchedWorkerTest {
 
     @Test
     void should_count_only_workers_that_are_ready() throws Exception {
-        try (ScriptedWorker worker = dial(next(launches.requests).token()).ready(1)) {
+        try (ScriptedWorker worker = dial(launches.next().request().token()).ready(1)) {
             Await.until(
                     "the dispatcher knows",
                     () -> dispatcher.capacity().get(0).ready() == 1
@@ -209,14 +179,15 @@ class LaunchedWorkerTest {
 
     @Test
     void should_refuse_the_first_dial_in_with_an_expired_token() throws Exception {
-        expectRefusal(expired(next(launches.requests).workerId()), 401);
+        expectRefusal(expired(launches.next().request().workerId()), 401);
     }
 
     /** Such a worker costs money, but is neither counted nor drained nor replaced. */
     @Test
     void should_refuse_a_worker_whose_launch_has_been_given_up() throws Exception {
-        WorkerLauncher.LaunchRequest request = next(launches.requests);
-        next(launches.exits).complete(new WorkerLauncher.WorkerExit(WorkerLauncher.Cause.FAILED, "no-show"));
+        RecordingLauncher.AbsentWorker launched = launches.next();
+        WorkerLauncher.LaunchRequest request = launched.request();
+        launched.exit().complete(new WorkerLauncher.WorkerExit(WorkerLauncher.Cause.FAILED, "no-show"));
         assertThat(next(observer.launchEnds).workerId()).isEqualTo(request.workerId());
 
         expectRefusal(request.token(), 403);
@@ -225,7 +196,7 @@ class LaunchedWorkerTest {
     /** Its launcher cannot end the process, as on Lambda. */
     @Test
     void should_say_goodbye_to_a_worker_that_does_not_become_ready() throws Exception {
-        BlockingQueue<WorkerLauncher.LaunchRequest> requests = new LinkedBlockingQueue<>();
+        RecordingLauncher unable = new RecordingLauncher(worker -> {}, worker -> {});
         Dispatcher impatient = Dispatcher.builder()
                 .function(FunctionOptions.builder("f")
                         .capacity(CapacityPolicy.fixed(1))
@@ -235,28 +206,11 @@ class LaunchedWorkerTest {
                         .build())
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .secret(SECRET)
-                .launcher(new WorkerLauncher() {
-                    @Override
-                    public LaunchedWorker launch(LaunchRequest request) {
-                        requests.add(request);
-                        return new LaunchedWorker() {
-                            @Override
-                            public CompletionStage<WorkerExit> exit() {
-                                return new CompletableFuture<>();
-                            }
-
-                            @Override
-                            public void kill() {}
-                        };
-                    }
-
-                    @Override
-                    public void close(Duration grace) {}
-                })
+                .launcher(unable)
                 .eventLoops(1)
                 .observer(observer)
                 .start();
-        String token = next(requests).token();
+        String token = unable.next().request().token();
         try (ScriptedWorker worker = new ScriptedWorker(loops, impatient.workerAddress(), token)) {
             worker.openControl();
             worker.hello(1, 1);
@@ -279,7 +233,7 @@ class LaunchedWorkerTest {
 
     @Test
     void should_say_that_a_launcher_uses_the_secret_instead_of_the_payload() throws Exception {
-        Launches forgetful = new Launches();
+        RecordingLauncher forgetful = new RecordingLauncher();
         Dispatcher impatient = Dispatcher.builder()
                 .function(FunctionOptions.builder("f")
                         .capacity(CapacityPolicy.fixed(1))
@@ -292,7 +246,7 @@ class LaunchedWorkerTest {
                 .launcher(forgetful)
                 .eventLoops(1)
                 .start();
-        next(forgetful.requests);
+        forgetful.next();
         String own = new LaunchToken("f", "self-1", Instant.now().plusSeconds(60)).sign(LaunchToken.key(SECRET, "f"));
         try (ScriptedWorker worker = new ScriptedWorker(loops, impatient.workerAddress(), own).ready(1)) {
             Await.until(
@@ -308,26 +262,21 @@ class LaunchedWorkerTest {
 
     @Test
     void should_say_that_the_secret_is_random() throws Exception {
-        BlockingQueue<String> rejections = new LinkedBlockingQueue<>();
+        RecordingObserver observed = new RecordingObserver();
         Dispatcher secretive = Dispatcher.builder()
                 .function(FunctionOptions.builder("f")
                         .capacity(CapacityPolicy.between(0, 1))
                         .build())
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
-                .launcher(new Launches())
+                .launcher(new RecordingLauncher())
                 .eventLoops(1)
-                .observer(new DispatcherObserver() {
-                    @Override
-                    public void onWorkerRejected(SocketAddress remote, String reason) {
-                        rejections.add(reason);
-                    }
-                })
+                .observer(observed)
                 .start();
         String token = new LaunchToken("f", "self-1", Instant.now().plusSeconds(60)).sign(LaunchToken.key(SECRET, "f"));
         try (ScriptedWorker worker = new ScriptedWorker(loops, secretive.workerAddress(), token)) {
             worker.openControl();
             worker.expect("1 :status 401");
-            assertThat(next(rejections)).endsWith(". No secret is set, so the dispatcher has a random one");
+            assertThat(next(observed.rejections)).endsWith(". No secret is set, so the dispatcher has a random one");
         } finally {
             secretive.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
         }
@@ -337,10 +286,11 @@ class LaunchedWorkerTest {
 
     @Test
     void should_refuse_a_worker_that_comes_back_after_its_end() throws Exception {
-        WorkerLauncher.LaunchRequest request = next(launches.requests);
+        RecordingLauncher.AbsentWorker launched = launches.next();
+        WorkerLauncher.LaunchRequest request = launched.request();
         String id = request.workerId();
         ScriptedWorker worker = dial(request.token()).ready(1);
-        next(launches.exits).complete(new WorkerLauncher.WorkerExit(WorkerLauncher.Cause.ENDED, "invoke returned"));
+        launched.exit().complete(new WorkerLauncher.WorkerExit(WorkerLauncher.Cause.ENDED, "invoke returned"));
         assertThat(next(observer.launchEnds).workerId()).isEqualTo(id);
         worker.close();
         assertThat(next(observer.partings).workerId()).isEqualTo(id);
@@ -351,7 +301,7 @@ class LaunchedWorkerTest {
 
     @Test
     void should_refuse_a_worker_that_comes_back_after_goodbye() throws Exception {
-        WorkerLauncher.LaunchRequest request = next(launches.requests);
+        WorkerLauncher.LaunchRequest request = launches.next().request();
         String id = request.workerId();
         ScriptedWorker worker = dial(request.token()).ready(1);
         worker.say(new ControlMessage.Goodbye("done"));

@@ -1,13 +1,11 @@
 package io.lambdadispatcher.core.internal.worker;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
-import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage.Load;
 import io.netty.channel.EventLoopGroup;
@@ -15,9 +13,6 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -27,7 +22,7 @@ class SaturatedBaseTest {
     private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
-    private final CountDownLatch launched = new CountDownLatch(1);
+    private final RecordingLauncher launches = new RecordingLauncher();
     private final Dispatcher dispatcher = Dispatcher.builder()
             .function(FunctionOptions.builder("f")
                     .streamsPerConnection(50)
@@ -35,27 +30,7 @@ class SaturatedBaseTest {
                     .build())
             .workerListener(ListenerOptions.plain("127.0.0.1", 0))
             .secret(SECRET)
-            .launcher(new WorkerLauncher() {
-                @Override
-                public LaunchedWorker launch(LaunchRequest request) {
-                    launched.countDown();
-                    CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
-                    return new LaunchedWorker() {
-                        @Override
-                        public CompletionStage<WorkerExit> exit() {
-                            return exit;
-                        }
-
-                        @Override
-                        public void kill() {
-                            exit.complete(new WorkerExit(Cause.FAILED, "killed"));
-                        }
-                    };
-                }
-
-                @Override
-                public void close(Duration grace) {}
-            })
+            .launcher(launches)
             .eventLoops(1)
             .start();
 
@@ -75,7 +50,7 @@ class SaturatedBaseTest {
             for (int i = 0; i < 4; i++) {
                 dispatcher.dispatch(DispatchRequest.get("/").build());
             }
-            assertThat(launched.await(10, TimeUnit.SECONDS)).isTrue();
+            launches.next();
             Await.until("two requests wait", () -> dispatcher.pools().get(0).queued() == 2);
         }
     }

@@ -3,13 +3,11 @@ package io.lambdadispatcher.core.internal.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.wire.testkit.HostileText;
+import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.FrameWriter;
@@ -29,7 +27,6 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 /** Errors of the dispatcher on a worker's connection. Its client and its worker are on one loop. */
 class WorkerConnectionTest {
@@ -124,11 +121,7 @@ class WorkerConnectionTest {
 
     @Test
     void should_log_an_unexpected_error_and_name_it_as_the_reason() throws Exception {
-        Logger logger = (Logger) LoggerFactory.getLogger(WorkerPortHandler.class);
-        ListAppender<ILoggingEvent> lines = new ListAppender<>();
-        lines.start();
-        logger.addAppender(lines);
-        logger.setAdditive(false);
+        LoggedLines log = LoggedLines.of(WorkerPortHandler.class, Level.ERROR);
         post(new Client() {
             @Override
             public void onHead(Http2Headers head, boolean end) {
@@ -144,18 +137,16 @@ class WorkerConnectionTest {
         worker.channel.writeInbound(EmbeddedWorker.frame(Http2FrameTypes.DATA, 3, out));
         worker.channel.advanceTimeBy(1, TimeUnit.MINUTES);
         worker.channel.runScheduledPendingTasks();
-        logger.detachAppender(lines);
-        logger.setAdditive(true);
+        log.close();
 
         String reason = "unexpected error in the dispatcher: java.lang.IllegalStateException: a bug";
         assertThat(worker.partings).containsExactly(reason + ". Requests in flight: 2");
         assertThat(other.failure).isNotNull();
         assertThat(other.failure.detail()).isEqualTo("the worker was lost: " + reason);
-        assertThat(lines.list)
-                .filteredOn(line -> line.getLevel() == Level.ERROR)
-                .hasSize(1);
-        assertThat(lines.list.get(0).getFormattedMessage()).endsWith(": unexpected, the connection is closed");
-        assertThat(lines.list.get(0).getThrowableProxy().getMessage()).isEqualTo("a bug");
+        assertThat(log.events()).singleElement().satisfies(line -> {
+            assertThat(line.getFormattedMessage()).endsWith(": unexpected, the connection is closed");
+            assertThat(line.getThrowableProxy().getMessage()).isEqualTo("a bug");
+        });
     }
 
     /** Embedding programs pass these texts to observers, clients and logs of their own. */

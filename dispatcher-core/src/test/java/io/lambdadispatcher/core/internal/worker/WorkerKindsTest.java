@@ -10,7 +10,7 @@ import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
-import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.channel.EventLoopGroup;
@@ -23,10 +23,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -43,7 +39,7 @@ class WorkerKindsTest {
 
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final RecordingObserver observer = new RecordingObserver();
-    private final BlockingQueue<String> tokens = new LinkedBlockingQueue<>();
+    private final RecordingLauncher launches = new RecordingLauncher();
     private final Semaphore answers = new Semaphore(0);
     private final List<ScriptedWorker> workers = new ArrayList<>();
 
@@ -64,27 +60,7 @@ class WorkerKindsTest {
                     1)
             .workerListener(ListenerOptions.plain("127.0.0.1", 0))
             .secret(SECRET)
-            .launcher(new WorkerLauncher() {
-                @Override
-                public LaunchedWorker launch(LaunchRequest request) {
-                    tokens.add(request.token());
-                    CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
-                    return new LaunchedWorker() {
-                        @Override
-                        public CompletionStage<WorkerExit> exit() {
-                            return exit;
-                        }
-
-                        @Override
-                        public void kill() {
-                            exit.complete(new WorkerExit(Cause.FAILED, "killed"));
-                        }
-                    };
-                }
-
-                @Override
-                public void close(Duration grace) {}
-            })
+            .launcher(launches)
             .eventLoops(2)
             .observer(observer)
             .start();
@@ -110,7 +86,7 @@ class WorkerKindsTest {
     }
 
     private String launched(int remainingMillis) throws Exception {
-        String token = tokens.poll(10, TimeUnit.SECONDS);
+        String token = launches.next().request().token();
         connect(new ScriptedWorker(loops, dispatcher.workerAddress(), token), remainingMillis);
         return token;
     }

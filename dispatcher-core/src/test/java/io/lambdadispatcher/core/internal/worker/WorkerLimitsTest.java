@@ -3,9 +3,6 @@ package io.lambdadispatcher.core.internal.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
@@ -15,6 +12,7 @@ import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.FrameWriter;
 import io.lambdadispatcher.wire.worker.HeadEncoder;
@@ -29,7 +27,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 /**
  * Tests how much of a dispatcher one worker can use. The function allows each worker one connection
@@ -89,12 +86,9 @@ class WorkerLimitsTest {
 
     @Test
     void should_allow_no_more_streams_than_the_function_does() throws Exception {
-        Logger logger = (Logger) LoggerFactory.getLogger(WorkerConnection.class);
-        ListAppender<ILoggingEvent> log = new ListAppender<>();
-        log.start();
-        logger.addAppender(log);
-        logger.setLevel(Level.INFO);
-        try (ScriptedWorker greedy = worker("w")) {
+        LoggedLines log = LoggedLines.of(WorkerConnection.class, Level.INFO);
+        try (log;
+                ScriptedWorker greedy = worker("w")) {
             greedy.openControl();
             greedy.hello(1, 1000);
             greedy.expect("1 :status 200");
@@ -110,13 +104,8 @@ class WorkerLimitsTest {
             greedy.openStream(7);
             greedy.expect("7 RST_STREAM 7");
             expectLimit();
-        } finally {
-            logger.detachAppender(log);
-            logger.setLevel(null);
         }
-        assertThat(log.list)
-                .extracting(ILoggingEvent::getFormattedMessage)
-                .contains("worker w announces 1000 streams, but at most 2 are allowed");
+        assertThat(log.messages()).contains("worker w announces 1000 streams, but at most 2 are allowed");
     }
 
     @Test

@@ -17,7 +17,7 @@ import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
-import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.core.testkit.RecordingObserver.Parting;
 import io.lambdadispatcher.wire.testkit.Await;
@@ -645,15 +645,7 @@ class WorkerSideTest {
                         .build())
                 .transport(new Transport("nio", NioIoHandler.newFactory(), RememberedPort.class))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
-                .launcher(new WorkerLauncher() {
-                    @Override
-                    public LaunchedWorker launch(LaunchRequest request) {
-                        throw new IllegalStateException("nothing is to be launched");
-                    }
-
-                    @Override
-                    public void close(Duration grace) {}
-                })
+                .launcher(new RecordingLauncher())
                 .launchHistory(Instant.MIN, List.of(new LaunchHistory("f", true, 0, List.of(), "")));
 
         RememberedPort.ALL.clear();
@@ -684,7 +676,7 @@ class WorkerSideTest {
     @Test
     void should_close_after_its_event_loops_have_ended() throws Exception {
         EventLoopGroup own = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
-        CompletableFuture<Void> closed = new CompletableFuture<>();
+        RecordingLauncher launches = new RecordingLauncher();
         Dispatcher embedded = Dispatcher.builder()
                 .function(FunctionOptions.builder("f")
                         .capacity(CapacityPolicy.between(0, 1))
@@ -694,21 +686,12 @@ class WorkerSideTest {
                 .publicListener(ListenerOptions.plain("127.0.0.1", 0))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .secret(SECRET)
-                .launcher(new WorkerLauncher() {
-                    @Override
-                    public LaunchedWorker launch(LaunchRequest request) {
-                        throw new IllegalStateException("nothing is to be launched");
-                    }
-
-                    @Override
-                    public void close(Duration grace) {
-                        closed.complete(null);
-                    }
-                })
+                .launcher(launches)
                 .start();
         own.shutdownGracefully(0, 5, TimeUnit.SECONDS).await(20, TimeUnit.SECONDS);
         embedded.close(Duration.ofSeconds(60)).toCompletableFuture().get(20, TimeUnit.SECONDS);
-        assertThat(closed).isDone();
+        assertThat(launches.closes).hasValue(1);
+        assertThat(launches.workers).isEmpty();
     }
 
     public static final class RememberedPort extends NioServerSocketChannel {

@@ -9,7 +9,6 @@ import io.netty.handler.codec.http.websocketx.WebSocketCloseStatus;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -69,6 +68,10 @@ final class CleanEnd {
     private final byte[] header = new byte[14];
 
     private int headerBytes;
+
+    /** The bytes at the beginning of a frame, of which several small ones can be here. */
+    private final byte[] block = new byte[64];
+
     /** The bytes of the current frame that follow its header. */
     private long left;
 
@@ -168,35 +171,37 @@ final class CleanEnd {
     }
 
     private int passFrames(ByteBuf content) {
-        int bytes = content.readableBytes();
-        if (left >= bytes) {
-            left -= bytes;
-            return bytes;
-        }
-        int passed = 0;
-        // Views, because a buffer that is watched for leaks records each access to a byte.
-        for (ByteBuffer part : content.nioBuffers()) {
-            int from = part.position();
-            passFrames(part);
-            passed += part.position() - from;
-            if (part.hasRemaining()) {
-                break;
+        int start = content.readerIndex();
+        int end = content.writerIndex();
+        int at = start;
+        while (at < end && !isNow()) {
+            if (left > 0) {
+                int skipped = (int) Math.min(left, end - at);
+                left -= skipped;
+                at += skipped;
+            } else {
+                // Not byte by byte, because a buffer that is watched for leaks records each access.
+                int copied = Math.min(block.length, end - at);
+                content.getBytes(at, block, 0, copied);
+                at += passBlock(copied);
             }
         }
-        return passed;
+        return at - start;
     }
 
-    private void passFrames(ByteBuffer part) {
-        while (part.hasRemaining() && !isNow()) {
+    private int passBlock(int bytes) {
+        int at = 0;
+        while (at < bytes && !isNow()) {
             if (left > 0) {
-                int skipped = (int) Math.min(left, part.remaining());
+                int skipped = (int) Math.min(left, bytes - at);
                 left -= skipped;
-                part.position(part.position() + skipped);
+                at += skipped;
             } else {
-                header[headerBytes++] = part.get();
+                header[headerBytes++] = block[at++];
                 readHeader();
             }
         }
+        return at;
     }
 
     private void readHeader() {

@@ -5,9 +5,8 @@ import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
+import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.worker.Harness;
@@ -22,34 +21,21 @@ import io.netty.handler.codec.http2.Http2HeadersFrame;
 import io.netty.handler.codec.http2.Http2Settings;
 import java.io.IOException;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.slf4j.LoggerFactory;
 
 @Timeout(60)
 class DrainNoticeTest {
     private static final String NO_CONTENT = "HTTP/1.1 204 No Content\r\n\r\n";
 
-    private final Logger logger = (Logger) LoggerFactory.getLogger(DrainNotice.class);
-    private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
+    private final LoggedLines logged = LoggedLines.of(DrainNotice.class, Level.INFO);
     private WebHandler handler;
-
-    @BeforeEach
-    void listen() {
-        logged.start();
-        logger.setLevel(Level.INFO);
-        logger.setAdditive(false);
-        logger.addAppender(logged);
-    }
 
     @AfterEach
     void leave() {
-        logger.detachAppender(logged);
-        logger.setAdditive(true);
-        logger.setLevel(null);
+        logged.close();
         handler.stop();
     }
 
@@ -91,7 +77,7 @@ class DrainNoticeTest {
                     .contains("\r\ncontent-length: 0\r\n");
             harness.summary();
             assertThat(app.heard).isEmpty();
-            assertThat(logged.list)
+            assertThat(logged.events())
                     .singleElement()
                     .extracting(ILoggingEvent::getLevel)
                     .isEqualTo(Level.INFO);
@@ -139,7 +125,7 @@ class DrainNoticeTest {
                 Harness harness = new Harness(handler(app.builder()))) {
             harness.dispatcher.takeReady().send(new Drain(DrainCode.SCALE_IN, graceMillis));
             assertThat(harness.summary().reason()).isEqualTo("SCALE_IN");
-            assertThat(logged.list).singleElement().satisfies(line -> {
+            assertThat(logged.events()).singleElement().satisfies(line -> {
                 assertThat(line.getLevel()).isEqualTo(Level.WARN);
                 assertThat(line.getFormattedMessage()).contains("/going", text);
                 assertThat(line.getThrowableProxy()).isNull();

@@ -2,11 +2,13 @@ package io.lambdadispatcher.worker.internal.relay;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.management.ThreadMXBean;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.ByteArrayOutputStream;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Random;
@@ -187,5 +189,24 @@ class CleanEndTest {
         later.setDue(true);
         assertThat(later.pass(Unpooled.wrappedBuffer(new byte[70_000]))).isEqualTo(65_536);
         assertThat(later.isNow()).isTrue();
+    }
+
+    /** Each message of a WebSocket or of a call is a write of its own. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void should_allocate_nothing_for_small_frames(boolean grpc) {
+        ByteArrayOutputStream frames = new ByteArrayOutputStream();
+        frame(frames, grpc, 20);
+        ByteBuf message = Unpooled.wrappedBuffer(frames.toByteArray());
+        CleanEnd end = grpc
+                ? CleanEnd.of(new DefaultHttp2Headers().method("POST"), typed("application/grpc"), false)
+                : CleanEnd.of(connect("websocket"), new DefaultHttp2Headers(), true);
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        end.pass(message);
+        long before = threads.getCurrentThreadAllocatedBytes();
+        for (int i = 0; i < 1000; i++) {
+            end.pass(message);
+        }
+        assertThat(threads.getCurrentThreadAllocatedBytes() - before).isLessThan(10_000);
     }
 }
