@@ -16,8 +16,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
  * The main class, with the commands {@code serve}, {@code demo}, {@code check-config},
  * {@code worker-keys}, {@code fleet init} and {@code status}, and those that change a running
  * dispatcher: {@code workers drain}, {@code workers recycle}, {@code weights}, {@code launching},
- * {@code rollout}, {@code log-level}, and what filters can be told. See {@link ExitCode} for the exit
- * codes.
+ * {@code rollout}, {@code log-level}, and what filters can be told. See {@link ExitCode} for the
+ * exit codes.
  */
 public final class Main {
     private Main() {}

@@ -29,8 +29,8 @@ public interface ResponseFilter extends BodyFilter {
     }
 
     /**
-     * The response is about to begin with this status, or there is none. Called at most once, before
-     * the client and {@link #onHead} know anything of it.
+     * The response is about to begin with this status, or there is none. Called at most once,
+     * before the client and {@link #onHead} know anything of it.
      *
      * @param status of the response, or of the error that the client would get
      * @param failure {@code null} = the function has answered; otherwise the token of the failure

@@ -65,7 +65,8 @@ public final class ResponseCache implements Filter {
     private volatile @Nullable ResponseStore store;
 
     /**
-     * Creates an empty cache. It takes no memory until the first request with a {@link CachePolicy}.
+     * Creates an empty cache. It takes no memory until the first request with a {@link
+     * CachePolicy}.
      *
      * @param maxBytes maximum memory of all stored responses, in bytes of the heap, 1 or more
      */

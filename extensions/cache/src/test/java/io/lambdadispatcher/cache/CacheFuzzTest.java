@@ -185,7 +185,7 @@ class CacheFuzzTest {
         int calls = rig.calls.size();
         asked.client = rig.send(random.nextInt(2), head);
         for (Call each : rig.calls.subList(calls, rig.calls.size())) {
-            // What neither this request nor one that has waited sends, is the renewal of its answer.
+            // What neither this request nor one that has waited sends, renews its answer.
             Asked whose = sender(each) == null ? asked : sender(each);
             pendingCalls.put(each, whose);
             whose.call = whose.client.ended ? whose.call : each;

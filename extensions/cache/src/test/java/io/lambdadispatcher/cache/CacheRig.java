@@ -27,7 +27,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** The cache on two event loops in front of a function whose responses the test sends. One thread. */
+/** The cache on two event loops, before a function whose responses the test sends. One thread. */
 final class CacheRig {
     private static final EmbeddedChannel LOOP = new EmbeddedChannel();
     static final long EPOCH_MILLIS = 1_700_000_000_000L;
