@@ -11,7 +11,11 @@ import org.jspecify.annotations.Nullable;
  * can use it, too. Not thread-safe.
  *
  * <pre>{@code
- * String problem = ofNew.isConclusive() ? ofNew.problem("shop-next", ofOld, "shop") : null;
+ * AnswerTally old = new AnswerTally();
+ * AnswerTally next = new AnswerTally();
+ * old.add(1_000, 2);
+ * next.add(100, 50);
+ * String problem = next.isConclusive() ? next.problem("shop-next", old, "shop") : null;
  * }</pre>
  */
 public final class AnswerTally {
