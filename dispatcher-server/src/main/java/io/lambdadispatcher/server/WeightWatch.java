@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.Route;
@@ -13,6 +14,7 @@ import io.netty.util.concurrent.GlobalEventExecutor;
 import io.netty.util.concurrent.Ticker;
 import java.net.SocketAddress;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -21,19 +23,22 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Logs when one of the functions that share requests by weight is worse than another one, and when
- * it no longer is. Changes no weight: an operator does. The comparison is that of a change of the
+ * it no longer is. Changes no weight: an operator does. The statistic is that of a change of the
  * version, over the answers of the last 5 to 10 minutes, so both functions are compared in the same
- * time.
+ * time. Unlike there, the times begin before a request's body has arrived, so those of requests
+ * with a body do not count: they include the client's upload.
  *
  * <p>While no weights split the requests, it returns no listener, and nothing is counted.
  *
- * <p><i>Threading:</i> any thread. Event loops hold a lock only to add one answer.
+ * <p><i>Threading:</i> any thread. Event loops hold a lock only to add one answer, and few of them
+ * share a lock.
  */
 final class WeightWatch implements DispatcherObserver, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(WeightWatch.class);
@@ -41,30 +46,50 @@ final class WeightWatch implements DispatcherObserver, AutoCloseable {
     private static final long LOOK_SECONDS = 10;
     private static final long PERIOD_NANOS = TimeUnit.MINUTES.toNanos(5);
 
-    /** The recent answers of one function. */
-    private static final class Answers {
-        private AnswerTally now = new AnswerTally();
+    /** The recent answers of one function. Any thread adds, and only {@link #look} reads. */
+    static final class Answers {
+        static final int STRIPES = 8;
+
+        /** Each is guarded by itself, and counts for some of the threads. */
+        private volatile AnswerTally[] now = stripes();
         /** Those of the period before. */
-        private AnswerTally before = new AnswerTally();
+        private AnswerTally[] before = stripes();
+
+        private static AnswerTally[] stripes() {
+            return Stream.generate(AnswerTally::new).limit(STRIPES).toArray(AnswerTally[]::new);
+        }
+
+        /** Returns what counts for this thread. */
+        AnswerTally stripe() {
+            return now[(int) Thread.currentThread().getId() & STRIPES - 1];
+        }
 
         /** @param firstByteNanos negative = it does not count */
-        synchronized void add(boolean failed, long firstByteNanos) {
-            now.add(1, failed ? 1 : 0);
-            if (!failed && firstByteNanos >= 0) {
-                now.addTime(firstByteNanos);
+        void add(int requests, int failures, long firstByteNanos) {
+            AnswerTally stripe = stripe();
+            synchronized (stripe) {
+                stripe.add(requests, failures);
+                if (firstByteNanos >= 0) {
+                    stripe.addTime(firstByteNanos);
+                }
             }
         }
 
-        synchronized AnswerTally recent() {
+        AnswerTally recent() {
             AnswerTally sum = new AnswerTally();
-            sum.addAll(before);
-            sum.addAll(now);
+            for (AnswerTally[] period : List.of(before, now)) {
+                for (AnswerTally stripe : period) {
+                    synchronized (stripe) {
+                        sum.addAll(stripe);
+                    }
+                }
+            }
             return sum;
         }
 
-        synchronized void beginPeriod() {
+        void beginPeriod() {
             before = now;
-            now = new AnswerTally();
+            now = stripes();
         }
     }
 
@@ -76,19 +101,28 @@ final class WeightWatch implements DispatcherObserver, AutoCloseable {
         }
     }
 
+    /** Since when a worker has had connections, and how many it has. */
+    private record Connected(long nanos, int connections) {
+        Connected more(int by) {
+            return new Connected(nanos, connections + by);
+        }
+    }
+
     private final Ticker ticker;
     private final ExchangeListener listener = this::onEnd;
-    private final Map<String, Long> connectedNanos = new ConcurrentHashMap<>();
+    private final Map<String, Connected> workers = new ConcurrentHashMap<>();
 
     /** The answers of each function that shares requests, by its name. Not changed any more. */
     private volatile Map<String, Answers> answers = Map.of();
 
     // Guarded by this.
 
-    /** The functions of each route that share its requests, each with a weight above 0. */
-    private List<List<Share>> splits = List.of();
-    /** The functions of which the log says that they are worse. */
-    private final Set<String> worse = new HashSet<>();
+    /** Each function that shares requests, and the heaviest of the others on its route. */
+    private Map<Share, Share> pairs = Map.of();
+    /** The functions of which the log says that they are worse, and than which one. */
+    private final Map<String, String> worse = new HashMap<>();
+    /** The functions that are not known to have been good throughout this period. */
+    private final Set<String> worseInPeriod = new HashSet<>();
 
     private long periodNanos;
 
@@ -125,22 +159,32 @@ final class WeightWatch implements DispatcherObserver, AutoCloseable {
                         .add(new Share(each.options().name(), route.weight()));
             }
         }
-        List<List<Share>> next =
-                byRoute.values().stream().filter(shares -> shares.size() > 1).toList();
-        if (next.equals(splits)) {
+        Map<Share, Share> next = new LinkedHashMap<>();
+        byRoute.values().forEach(shares -> shares.forEach(share -> shares.stream()
+                .filter(each -> each != share)
+                .max(Comparator.comparingInt(Share::weight))
+                .ifPresent(other -> next.put(share, other))));
+        if (next.equals(pairs)) {
             return;
         }
-        splits = next;
+        pairs = next;
         Map<String, Answers> counted = new HashMap<>();
-        next.forEach(shares -> shares.forEach(share -> counted.put(share.function, new Answers())));
+        Map<String, String> others = new HashMap<>();
+        next.forEach((share, other) -> {
+            counted.put(share.function, new Answers());
+            others.put(share.function, other.function);
+        });
         answers = counted;
         periodNanos = ticker.nanoTime();
-        for (String function : List.copyOf(worse)) {
-            if (!counted.containsKey(function)) {
-                worse.remove(function);
-                log.info("function {} shares no requests by weight any more, so it is not compared", function);
+        worse.entrySet().removeIf(was -> {
+            boolean ends = !was.getValue().equals(others.get(was.getKey()));
+            if (ends) {
+                log.info("function {} is not compared with function {} any more", was.getKey(), was.getValue());
             }
-        }
+            return ends;
+        });
+        worseInPeriod.clear();
+        worseInPeriod.addAll(worse.keySet());
     }
 
     @Override
@@ -150,12 +194,12 @@ final class WeightWatch implements DispatcherObserver, AutoCloseable {
 
     @Override
     public void onWorkerConnected(String function, String workerId, SocketAddress remote, int streams) {
-        connectedNanos.putIfAbsent(workerId, ticker.nanoTime());
+        workers.merge(workerId, new Connected(ticker.nanoTime(), 1), (was, one) -> was.more(1));
     }
 
     @Override
     public void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {
-        connectedNanos.remove(workerId);
+        workers.computeIfPresent(workerId, (id, was) -> was.connections == 1 ? null : was.more(-1));
     }
 
     private void onEnd(ExchangeEnd end) {
@@ -164,50 +208,58 @@ final class WeightWatch implements DispatcherObserver, AutoCloseable {
         if (its == null || end.attempts() == 0 || end.shadowOf() != null) {
             return;
         }
-        boolean failed = end.outcome() == Outcome.FAILED || end.status() >= 500;
-        boolean byClient = end.outcome() == Outcome.CANCELLED || failed && end.status() >= 400 && end.status() < 500;
-        if (!byClient) {
-            its.add(failed, isCold(end.workerId()) ? -1 : end.firstByteNanos() - end.queueNanos());
-        }
+        boolean byClient = end.outcome() == Outcome.CANCELLED || "too_large".equals(end.failure());
+        boolean failed = !byClient && (end.outcome() == Outcome.FAILED || end.status() >= 500);
+        int lost = end.extraAttempts(ExtraAttempt.LOST)
+                + end.extraAttempts(ExtraAttempt.STATUS)
+                + end.extraAttempts(ExtraAttempt.TIMEOUT);
+        String worker = end.workerId();
+        boolean timed = !byClient
+                && !failed
+                && end.attempts() == 1
+                && end.requestBytes() == 0
+                && worker != null
+                && !isCold(worker);
+        its.add(
+                lost + (byClient ? 0 : 1),
+                lost + (failed ? 1 : 0),
+                timed ? end.firstByteNanos() - end.queueNanos() : -1);
     }
 
-    private boolean isCold(@Nullable String workerId) {
-        Long since = workerId == null ? null : connectedNanos.get(workerId);
-        return since != null && ticker.nanoTime() - since < AnswerTally.COLD_NANOS;
+    private boolean isCold(String workerId) {
+        Connected worker = workers.get(workerId);
+        return worker != null && ticker.nanoTime() - worker.nanos < AnswerTally.COLD_NANOS;
     }
 
     /** Compares the functions. */
     synchronized void look() {
-        splits.forEach(this::compare);
-        if (ticker.nanoTime() - periodNanos >= PERIOD_NANOS) {
+        boolean periodEnds = ticker.nanoTime() - periodNanos >= PERIOD_NANOS;
+        pairs.forEach((share, other) -> compare(share, other, periodEnds));
+        if (periodEnds) {
             periodNanos = ticker.nanoTime();
             answers.values().forEach(Answers::beginPeriod);
+            worseInPeriod.clear();
         }
     }
 
-    /** Compares each function with the heaviest of the others, and that one with the next. */
-    private void compare(List<Share> shares) {
-        for (Share share : shares) {
-            Share other = share;
-            for (Share each : shares) {
-                boolean heavier = other == share || each.weight > other.weight;
-                other = each != share && heavier ? each : other;
-            }
-            compare(share, other);
-        }
-    }
-
-    private void compare(Share share, Share other) {
+    /**
+     * @param periodEnds whether half of the answers will be forgotten. Only then can a function be
+     *     found not worse any more: at other looks, there may be too few answers to see that it is
+     */
+    private void compare(Share share, Share other, boolean periodEnds) {
         AnswerTally own = answers.get(share.function).recent();
         AnswerTally others = answers.get(other.function).recent();
         if (!own.isConclusive() || !others.isConclusive()) {
             return;
         }
         String problem = own.problem("function " + share.function, others, "function " + other.function);
-        if (problem == null && worse.remove(share.function)) {
+        if (problem != null) {
+            worseInPeriod.add(share.function);
+            if (worse.put(share.function, other.function) == null) {
+                log.warn("{} is worse than {}: {}", share, other, problem);
+            }
+        } else if (periodEnds && !worseInPeriod.contains(share.function) && worse.remove(share.function) != null) {
             log.info("{} is not worse than {} any more", share, other);
-        } else if (problem != null && worse.add(share.function)) {
-            log.warn("{} is worse than {}: {}", share, other, problem);
         }
     }
 }

@@ -8,6 +8,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
+import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
@@ -31,6 +32,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -39,6 +41,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 class WeightWatchTest {
@@ -58,21 +63,49 @@ class WeightWatchTest {
             int status,
             Outcome outcome,
             long firstByteNanos,
-            @Nullable String shadowOf)
+            @Nullable String shadowOf,
+            @Nullable String failure,
+            long requestBytes,
+            List<ExtraAttempt> extra)
             implements ExchangeEnd {
+        End(String function, @Nullable String workerId, int attempts, int status, Outcome outcome, long nanos) {
+            this(function, workerId, attempts, status, outcome, nanos, null, null, 0, List.of());
+        }
+
+        End copyOf(String other) {
+            return new End(function, workerId, attempts, status, outcome, firstByteNanos, other, null, 0, extra);
+        }
+
+        End failedBy(String token) {
+            return new End(function, workerId, attempts, status, outcome, firstByteNanos, null, token, 0, extra);
+        }
+
+        End withBody() {
+            return new End(function, workerId, attempts, status, outcome, firstByteNanos, null, failure, 1, extra);
+        }
+
+        End after(ExtraAttempt... reasons) {
+            return new End(
+                    function,
+                    workerId,
+                    1 + reasons.length,
+                    status,
+                    outcome,
+                    firstByteNanos,
+                    null,
+                    failure,
+                    0,
+                    List.of(reasons));
+        }
+
+        @Override
+        public int extraAttempts(ExtraAttempt reason) {
+            return Collections.frequency(extra, reason);
+        }
+
         @Override
         public Http2Headers headers() {
             return new DefaultHttp2Headers();
-        }
-
-        @Override
-        public @Nullable String failure() {
-            return null;
-        }
-
-        @Override
-        public long requestBytes() {
-            return 0;
         }
 
         @Override
@@ -120,7 +153,7 @@ class WeightWatchTest {
     }
 
     private void answer(String function, int times, int status, long millis) {
-        end(times, new End(function, "w-" + function, 1, status, Outcome.COMPLETED, millis * MILLI, null));
+        end(times, new End(function, "w-" + function, 1, status, Outcome.COMPLETED, millis * MILLI));
     }
 
     /** Both functions get requests, and {@code next} fails some of its 100. */
@@ -181,7 +214,8 @@ class WeightWatchTest {
     void should_say_when_it_is_not_worse_any_more() {
         weigh(95, 5);
         serve(20);
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < 3; i++) {
+            assertThat(lines(Level.INFO)).isEmpty();
             ticker.advance(5, TimeUnit.MINUTES);
             serve(0);
         }
@@ -194,6 +228,40 @@ class WeightWatchTest {
         assertThat(lines(Level.WARN)).hasSize(2);
     }
 
+    /** Half of the answers are forgotten every 5 minutes, and those that remain are too few. */
+    @Test
+    void should_warn_once_of_failures_that_remain() {
+        weigh(95, 5);
+        for (int rotation = 0; rotation < 4; rotation++) {
+            answer("shop", 1000, 200, 5);
+            answer("next", 47, 200, 5);
+            answer("next", 3, 503, 5);
+            watch.look();
+            ticker.advance(5, TimeUnit.MINUTES);
+            watch.look();
+            watch.look();
+        }
+
+        assertThat(lines(Level.WARN)).hasSize(1);
+        assertThat(lines(Level.INFO)).isEmpty();
+    }
+
+    /** Before the period ends, one look sees the failures, and the next ones do not any more. */
+    @Test
+    void should_not_say_that_it_is_better_in_a_period_in_which_it_was_worse() {
+        weigh(95, 5);
+        serve(6);
+        ticker.advance(5, TimeUnit.MINUTES);
+        answer("next", 200, 200, 5);
+        watch.look();
+
+        assertThat(lines(Level.WARN)).hasSize(1);
+        assertThat(lines(Level.INFO)).isEmpty();
+        ticker.advance(5, TimeUnit.MINUTES);
+        watch.look();
+        assertThat(lines(Level.INFO)).hasSize(1);
+    }
+
     @Test
     void should_say_that_a_function_is_not_compared_any_more() {
         weigh(95, 5);
@@ -201,7 +269,27 @@ class WeightWatchTest {
         weigh(100, 0);
 
         assertThat(lines(Level.INFO))
-                .containsExactly("function next shares no requests by weight any more, so it is not compared");
+                .containsExactly("function next is not compared with function shop any more");
+    }
+
+    @Test
+    void should_name_no_pair_that_was_not_compared() {
+        List<FunctionConfiguration> before =
+                List.of(function("a", "", 60), function("b", "", 30), function("c", "", 10));
+        watch.setFunctions(before);
+        answer("a", 100, 200, 5);
+        answer("c", 100, 503, 5);
+        watch.look();
+        watch.setFunctions(List.of(function("a", "", 30), function("b", "", 60), function("c", "", 10)));
+        assertThat(lines(Level.INFO)).containsExactly("function c is not compared with function a any more");
+
+        answer("b", 100, 200, 5);
+        answer("c", 100, 503, 5);
+        watch.look();
+        assertThat(lines(Level.WARN))
+                .satisfiesExactly(
+                        line -> assertThat(line).contains("is worse than function a (weight 60)"),
+                        line -> assertThat(line).contains("is worse than function b (weight 60)"));
     }
 
     /** A command that gives a worse function less is no reason for another line. */
@@ -213,6 +301,21 @@ class WeightWatchTest {
         serve(20);
 
         assertThat(lines(Level.WARN)).hasSize(1);
+    }
+
+    /** With less weight, a function fails as often, but there are fewer answers that show it. */
+    @Test
+    void should_not_say_that_it_is_better_as_soon_as_weights_change() {
+        weigh(80, 20);
+        serve(20);
+        weigh(95, 5);
+        ticker.advance(5, TimeUnit.MINUTES);
+        serve(4);
+        assertThat(lines(Level.INFO)).isEmpty();
+
+        ticker.advance(5, TimeUnit.MINUTES);
+        serve(4);
+        assertThat(lines(Level.INFO)).isEmpty();
     }
 
     @Test
@@ -243,30 +346,139 @@ class WeightWatchTest {
     void should_not_count_what_says_nothing_about_the_function() {
         weigh(95, 5);
         serve(0);
-        end(100, new End("next", null, 0, 503, Outcome.FAILED, -1, null)); // It was queued for too long.
-        end(100, new End("next", "w", 1, 200, Outcome.CANCELLED, 900 * MILLI, null));
-        end(100, new End("next", "w", 1, 413, Outcome.FAILED, 900 * MILLI, null));
-        end(100, new End("next", "w", 1, 503, Outcome.COMPLETED, MILLI, "shop"));
-        watch.onWorkerConnected("next", "cold", new InetSocketAddress(0), 1);
-        end(100, new End("next", "cold", 1, 200, Outcome.COMPLETED, 900 * MILLI, null));
+        end(100, new End("next", null, 0, 503, Outcome.FAILED, -1)); // It was queued for too long.
+        end(100, new End("next", "w", 1, 200, Outcome.CANCELLED, 900 * MILLI));
+        end(100, new End("next", "w", 1, 413, Outcome.FAILED, 900 * MILLI).failedBy("too_large"));
+        end(100, new End("next", "w", 1, 503, Outcome.COMPLETED, MILLI).copyOf("shop"));
+        end(100, new End("next", "w", 1, 200, Outcome.COMPLETED, 900 * MILLI).after(ExtraAttempt.HEDGE));
+        end(100, new End("next", "w", 1, 200, Outcome.COMPLETED, 900 * MILLI).after(ExtraAttempt.REFUSED));
+        watch.look();
+
+        assertThat(log.list).isEmpty();
+    }
+
+    /** It includes the time in which the client sends the body. */
+    @Test
+    void should_take_no_time_of_a_request_with_a_body() {
+        weigh(95, 5);
+        serve(0);
+        end(100, new End("next", "w", 1, 200, Outcome.COMPLETED, 900 * MILLI).withBody());
+        watch.look();
+
+        assertThat(log.list).isEmpty();
+    }
+
+    @Test
+    void should_take_no_time_of_a_worker_that_has_just_connected() {
+        End slow = new End("next", "cold", 1, 200, Outcome.COMPLETED, 900 * MILLI);
+        weigh(95, 5);
+        serve(0);
+        connect("cold");
+        end(100, slow);
         watch.look();
         assertThat(log.list).isEmpty();
 
         ticker.advance(30, TimeUnit.SECONDS);
-        end(100, new End("next", "cold", 1, 200, Outcome.COMPLETED, 900 * MILLI, null));
+        end(100, slow);
         watch.look();
         assertThat(lines(Level.WARN)).hasSize(1);
     }
 
-    /** Incomplete responses and lost workers are failures, whatever the status was. */
     @Test
-    void should_count_a_response_that_is_cut_off() {
+    void should_know_a_worker_until_its_last_connection_is_closed() {
+        End slow = new End("next", "w", 1, 200, Outcome.COMPLETED, 900 * MILLI);
         weigh(95, 5);
         serve(0);
-        end(20, new End("next", "w", 1, 200, Outcome.FAILED, MILLI, null));
+        connect("w");
+        connect("w");
+        watch.onWorkerDisconnected("next", "w", true, "");
+        end(100, slow);
+        watch.look();
+        assertThat(log.list).isEmpty();
+
+        ticker.advance(30, TimeUnit.SECONDS);
+        watch.onWorkerDisconnected("next", "w", true, "");
+        connect("w");
+        end(100, slow);
+        watch.look();
+        assertThat(log.list).isEmpty();
+    }
+
+    private void connect(String worker) {
+        watch.onWorkerConnected("next", worker, new InetSocketAddress(0), 1);
+    }
+
+    /** AWS may start an execution environment for any of them. */
+    @Test
+    void should_take_no_time_of_a_direct_invocation_but_count_its_failures() {
+        weigh(95, 5);
+        serve(0);
+        end(100, new End("next", null, 1, 200, Outcome.COMPLETED, 900 * MILLI));
+        watch.look();
+        assertThat(log.list).isEmpty();
+
+        end(100, new End("next", null, 1, 502, Outcome.COMPLETED, MILLI));
+        watch.look();
+        assertThat(lines(Level.WARN)).hasSize(1);
+    }
+
+    /** Incomplete responses are failures, whatever the status was. */
+    @ParameterizedTest
+    @ValueSource(ints = {200, 404})
+    void should_count_a_response_that_is_cut_off(int status) {
+        weigh(95, 5);
+        serve(0);
+        end(20, new End("next", "w", 1, status, Outcome.FAILED, MILLI).failedBy("worker_lost"));
         watch.look();
 
         assertThat(lines(Level.WARN)).hasSize(1);
+    }
+
+    /** Nobody noticed a failure, but the function has failed. */
+    @ParameterizedTest
+    @EnumSource(names = {"LOST", "STATUS", "TIMEOUT"})
+    void should_count_an_attempt_that_was_repeated(ExtraAttempt reason) {
+        weigh(95, 5);
+        serve(0);
+        end(10, new End("next", "w", 1, 200, Outcome.COMPLETED, MILLI).after(reason));
+        end(10, new End("next", "w", 1, 0, Outcome.CANCELLED, -1).after(reason));
+        watch.look();
+
+        assertThat(lines(Level.WARN))
+                .singleElement()
+                .asString()
+                .contains("15.4 % of the requests to function next failed"); // 20 of 130
+    }
+
+    @Test
+    void should_count_both_attempts_if_the_repeated_one_fails_as_well() {
+        weigh(95, 5);
+        serve(0);
+        end(10, new End("next", "w", 1, 503, Outcome.COMPLETED, MILLI).after(ExtraAttempt.STATUS));
+        watch.look();
+
+        assertThat(lines(Level.WARN))
+                .singleElement()
+                .asString()
+                .contains("16.7 % of the requests to function next failed"); // 20 of 120
+    }
+
+    @Test
+    void should_let_event_loops_count_side_by_side() throws Exception {
+        WeightWatch.Answers answers = new WeightWatch.Answers();
+        Thread other;
+        do {
+            other = new Thread(() -> answers.add(1, 0, -1));
+        } while ((other.getId() - Thread.currentThread().getId()) % WeightWatch.Answers.STRIPES == 0);
+        synchronized (answers.stripe()) {
+            other.start();
+            other.join(Duration.ofSeconds(30).toMillis());
+            assertThat(other.isAlive()).isFalse();
+        }
+        answers.add(1, 0, -1);
+        assertThat(answers.recent().answered()).isEqualTo(2);
+        answers.beginPeriod();
+        assertThat(answers.recent().answered()).isEqualTo(2);
     }
 
     @Test

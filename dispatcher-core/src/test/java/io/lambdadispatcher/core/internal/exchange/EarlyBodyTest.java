@@ -76,19 +76,29 @@ class EarlyBodyTest {
         long seed = System.nanoTime();
         Random random = new Random(seed);
         ByteBuf expected = Unpooled.buffer();
+        ByteBuf got = Unpooled.buffer();
         for (int i = 0; i < 2000; i++) {
+            if (random.nextInt(3) == 0) {
+                poll(got);
+            }
             byte[] data = new byte[random.nextInt(random.nextBoolean() ? 10 : 2 * SmallParts.MAX_PART_BYTES)];
             random.nextBytes(data);
             expected.writeBytes(data);
             add(data);
         }
-        ByteBuf got = Unpooled.buffer();
-        for (ByteBuf part = body.poll(); part != null; part = body.poll()) {
-            got.writeBytes(part);
-            part.release();
+        while (!body.isEmpty()) {
+            poll(got);
         }
         assertThat(got).as("seed %d", seed).isEqualTo(expected);
         assertThat(given).allMatch(part -> part.refCnt() == 0);
+    }
+
+    private void poll(ByteBuf to) {
+        ByteBuf part = body.poll();
+        if (part != null) {
+            to.writeBytes(part);
+            part.release();
+        }
     }
 
     @Test
