@@ -193,7 +193,7 @@ class AdminApiIT {
                         "CommandedWorker",
                         Set.of("version"),
                         "Base",
-                        Set.of("workers", "concurrency", "busy", "excess"),
+                        Set.of("workers", "concurrency", "busy", "excess", "version", "versionDifference"),
                         "Function",
                         Set.of("rollout", "base"),
                         "Rollout",

@@ -92,7 +92,7 @@ class IncidentsIT {
         }
     }
 
-    /** Its workers fail immediately. */
+    /** Its workers fail immediately, and have version 7. */
     private static final class FailingLauncher implements WorkerLauncher {
         @Override
         public LaunchedWorker launch(LaunchRequest request) {
@@ -105,6 +105,11 @@ class IncidentsIT {
                 @Override
                 public void kill() {}
             };
+        }
+
+        @Override
+        public CompletionStage<String> version(String function) {
+            return CompletableFuture.completedStage("7");
         }
 
         @Override
@@ -131,7 +136,11 @@ class IncidentsIT {
                         .function(FunctionOptions.builder("paused")
                                 .capacity(CapacityPolicy.between(0, 1))
                                 .build())
+                        .function(FunctionOptions.builder("versions")
+                                .capacity(CapacityPolicy.between(0, 1))
+                                .build())
                         .launcher("launched", new FailingLauncher())
+                        .launcher("versions", new FailingLauncher())
                         .launcher("paused", new FailingLauncher())
                         .ledger(ledger)
                         .router(head -> {
@@ -209,6 +218,14 @@ class IncidentsIT {
             }
             case LAUNCHES_FAILED -> {} // They fail from the start.
             case LAUNCHES_BLOCKED -> rig.dispatcher.setLaunching("paused", false);
+            case VERSIONS_DIFFER ->
+                failing.add(rig.launch(
+                        1,
+                        4,
+                        Map.of(
+                                "LAMBDA_DISPATCHER_HANDLER", FailingHandler.class.getName(),
+                                "LAMBDA_DISPATCHER_FUNCTION", "versions",
+                                "AWS_LAMBDA_FUNCTION_VERSION", "8")));
             case LEDGER_UNREACHABLE -> ledger.unreachable = true;
             case DISPATCHER_SHORT ->
                 Await.until("the event loop is late", MOST_WAIT, () -> {
@@ -253,7 +270,7 @@ class IncidentsIT {
             case WORKERS_REJECTED -> "stranger";
             case LAUNCHES_FAILED -> "failed";
             case DISPATCHER_SHORT -> "processor time";
-            case WORKERS_EJECTED, WORKERS_LOST, LAUNCHES_BLOCKED, LEDGER_UNREACHABLE -> "";
+            case WORKERS_EJECTED, WORKERS_LOST, LAUNCHES_BLOCKED, VERSIONS_DIFFER, LEDGER_UNREACHABLE -> "";
         };
         return kind.headline(function(kind), code);
     }
@@ -265,6 +282,7 @@ class IncidentsIT {
             case REQUESTS_FAILED, WORKERS_EJECTED, WORKERS_LOST -> "demo";
             case LAUNCHES_FAILED -> "launched";
             case LAUNCHES_BLOCKED -> "paused";
+            case VERSIONS_DIFFER -> "versions";
             case CONNECTIONS_REFUSED, WORKERS_REJECTED, LEDGER_UNREACHABLE, DISPATCHER_SHORT -> "";
         };
     }

@@ -46,6 +46,15 @@ public record CapacitySnapshot(
      *     opened, without ejected workers
      * @param busy requests in flight on them
      * @param excess concurrent requests for which launched workers are needed, headroom included
+     * @param version the version that most of them state; empty if none states one
+     * @param versionDifference how the version of launched workers differs from it, and why, in
+     *     one line; {@code null} if it does not. In a fleet, only one dispatcher knows it
      */
-    public record Base(int workers, int concurrency, int busy, double excess) {}
+    public record Base(
+            int workers,
+            int concurrency,
+            int busy,
+            double excess,
+            String version,
+            @Nullable String versionDifference) {}
 }

@@ -239,6 +239,8 @@ public final class Documents {
         members.put("concurrency", of.concurrency());
         members.put("busy", of.busy());
         members.put("excess", rounded(of.excess(), 1));
+        put(members, "version", of.version().isEmpty() ? null : of.version());
+        put(members, "versionDifference", of.versionDifference());
         return members;
     }
 

@@ -128,6 +128,10 @@ function launching(of) {
   return of.waitReason === "max_workers" ? element("p", {class: "warn"}, "No more workers may be launched.") : element("p", {class: "soft"}, "Launching is not limited.");
 }
 
+function versions(of) {
+  return of.base?.versionDifference ? element("p", {class: "warn"}, sentence(of.base.versionDifference)) : null;
+}
+
 function rollout(of) {
   if (!of.rollout) return null;
   const {state, version, newVersion, newVersionReady, percent, reason} = of.rollout;
@@ -168,6 +172,7 @@ function trouble(of) {
   if (openBreakers(of).length) return "breaker open";
   if (of.rollout?.state === "stopped") return "version stopped";
   if (of.workersEjected) return "worker ejected";
+  if (of.base?.versionDifference) return "versions differ";
   if (of.launchesBlocked) return "launches limited";
   return of.queued ? "workers start" : undefined;
 }
@@ -182,7 +187,7 @@ function card(of, {changes = [], now, hour}, alone) {
       element("span", {class: "pill " + (what ? "bad" : "good")}, what ?? "calm"), " ",
       element("span", {class: "soft"}, [perSecond(rate(of, REQUESTS)), `p50 ${latency(latest(of)[FIRST_BYTE_P50])}`, `p99 ${latency(latest(of)[FIRST_BYTE_P99])}`, staff,
         of.dollarsLastHour === undefined ? null : `${dollars(of.dollarsLastHour)} ${hour}`].filter(Boolean).join(" · "))),
-    open ? [waiting(of), failing(of), breakers(of), rollout(of), workers(of), element("div", {class: "line"}, launching(of),
+    open ? [waiting(of), failing(of), breakers(of), rollout(of), versions(of), workers(of), element("div", {class: "line"}, launching(of),
       of.workersDesired === undefined ? null : element("button", {type: "button", class: "small", "data-do": paused ? "launchingOn" : "launchingOff", "data-function": of.name},
         (paused ? "Resume" : "Pause") + " launching")), charts(of, changes, now), cost(of, hour)] : []);
 }

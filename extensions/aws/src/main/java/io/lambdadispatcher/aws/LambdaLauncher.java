@@ -36,6 +36,7 @@ import software.amazon.awssdk.services.lambda.model.InvocationType;
 import software.amazon.awssdk.services.lambda.model.InvokeRequest;
 import software.amazon.awssdk.services.lambda.model.InvokeResponse;
 import software.amazon.awssdk.services.lambda.model.LogType;
+import software.amazon.awssdk.services.lambda.model.ResourceNotFoundException;
 
 /**
  * Starts workers on AWS Lambda. Each worker is one synchronous invocation, which stays open until
@@ -189,9 +190,37 @@ public final class LambdaLauncher implements WorkerLauncher {
         if (alias == null) {
             return CompletableFuture.completedStage("");
         }
-        String name = FunctionName.unqualified(lambda);
+        return ofAlias(FunctionName.unqualified(lambda), alias);
+    }
+
+    /**
+     * Returns the version that external workers state if they state its number, or the version of
+     * the alias whose name they state. As with {@link #version}, Lambda is asked whether it may be
+     * invoked. That starts nothing. Does not block.
+     *
+     * @return the number of the version, or an empty text if the function has no such version or
+     *     alias. Fails as {@link #version} does
+     * @throws IllegalArgumentException if the builder did not name the function
+     */
+    @Override
+    public CompletionStage<String> versionLike(String function, String stated) {
+        String name = FunctionName.unqualified(lambda(function));
+        if (!FunctionName.canQualify(stated)) {
+            return CompletableFuture.completedStage("");
+        }
+        return (FunctionName.isVersion(stated) ? permitted(name, stated) : ofAlias(name, stated))
+                .exceptionallyCompose(error -> isMissing(error)
+                        ? CompletableFuture.completedStage("")
+                        : CompletableFuture.failedStage(error));
+    }
+
+    private static boolean isMissing(Throwable error) {
+        return InvokeOutcome.unwrapped(error).getCause() instanceof ResourceNotFoundException;
+    }
+
+    private CompletionStage<String> ofAlias(String name, String alias) {
         return asked(
-                        "GetAlias of " + lambda,
+                        "GetAlias of " + name + ":" + alias,
                         () -> client.getAlias(
                                 get -> get.functionName(name).name(alias).overrideConfiguration(LambdaLauncher::brief)))
                 .thenCompose(answer -> permitted(name, answer.functionVersion()));
@@ -221,7 +250,7 @@ public final class LambdaLauncher implements WorkerLauncher {
         return CompletableFuture.supplyAsync(request, caller)
                 .thenCompose(Function.identity())
                 .exceptionallyCompose(error -> CompletableFuture.failedStage(new IllegalStateException(
-                        what + ": " + InvokeOutcome.of(error).detail())));
+                        what + ": " + InvokeOutcome.of(error).detail(), InvokeOutcome.unwrapped(error))));
     }
 
     private String lambda(String function) {

@@ -159,6 +159,9 @@ public final class LambdaDispatcher extends Construct {
                     WORKER_PORT,
                     Objects.requireNonNull(from.settings.all().get("function.name")),
                     Objects.requireNonNull(secrets.get("workers.secret")));
+            if (from.function instanceof IAlias alias) {
+                from.base.state(alias.getVersion());
+            }
         }
         if (from.alarmTopic != null) {
             new Monitoring(this, function, from.alarmTopic);
@@ -514,7 +517,8 @@ public final class LambdaDispatcher extends Construct {
          * traffic. The function is invoked only for what exceeds it, so {@code
          * function.min-workers} is 0 by default. The dispatchers become a {@link #fleet}, and the
          * containers find them by a DNS name. Each container still needs its handler or web
-         * application, see the page "Burst a service to Lambda".
+         * application, see the page "Burst a service to Lambda". With an alias, the containers state
+         * its version, which launched workers follow.
          *
          * @param service in the same stack and VPC
          * @param container gets the environment variables and the secret of a worker

@@ -252,9 +252,14 @@ public final class CapacityController {
         target.spend().addInvocations(nanos);
     }
 
-    /** Records which version the launcher names; empty = it knows no versions. */
-    public void onVersion(String version) {
+    /** Records which version the launcher names. */
+    public void onVersion(NamedVersion version) {
         rollout.onNamed(version);
+    }
+
+    /** Returns the version that new workers should match, because the base states it; or empty. */
+    public String baseVersion() {
+        return rollout.baseVersion();
     }
 
     /** Records that a worker must not serve, because the fleet has given it up. */
@@ -486,7 +491,9 @@ public final class CapacityController {
                         ready,
                         workers.base(WorkerLife::concurrency),
                         workers.base(WorkerLife::busy),
-                        target.launchedStreams());
+                        target.launchedStreams(),
+                        rollout.baseVersion(),
+                        rollout.baseDifference());
     }
 
     /**

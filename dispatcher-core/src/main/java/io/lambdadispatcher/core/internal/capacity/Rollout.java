@@ -27,7 +27,11 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * From each state, it returns to STEADY if the launcher names the old version again. While the
- * state is STEADY, the launcher chooses the version of new workers. Otherwise, this class does.
+ * state is STEADY and the base states no version, the launcher chooses the version of new workers.
+ * Otherwise, this class does.
+ *
+ * <p>If the version matches that of the base, it serves there already. So it is not watched, and
+ * the state becomes ROLLING at once. It can still be stopped.
  *
  * <p>In a fleet, all dispatchers share the {@link RolloutPhase}. One of them, the conductor,
  * decides that it changes, except that each can stop the change. Without a fleet, the dispatcher is
@@ -65,6 +69,7 @@ public final class Rollout {
     }
 
     private final VersionComparison comparison = new VersionComparison();
+    private final BaseVersion base = new BaseVersion();
     private LaunchLimits limits;
     private Seat seat = Seat.ALONE;
     private @Nullable RolloutPhase phase;
@@ -96,9 +101,10 @@ public final class Rollout {
 
     // Events.
 
-    /** Records which version the launcher names; empty = it knows no versions. */
-    void onNamed(String version) {
-        named = version;
+    /** Records which version the launcher names. */
+    void onNamed(NamedVersion version) {
+        named = version.version();
+        base.onNamed(version);
     }
 
     /** Stops a change that has begun. The old version keeps serving. */
@@ -117,6 +123,7 @@ public final class Rollout {
         if (!as.conducts()) {
             // It will be old when this dispatcher becomes the conductor again.
             named = null;
+            base.onNamed(null);
         }
         adopt(as.phase());
     }
@@ -191,6 +198,7 @@ public final class Rollout {
 
     /** Records that a launched worker is ready for the first time. */
     void onReady(WorkerLife worker) {
+        base.onLaunched(worker.version);
         boolean otherThanExpected = phase != null
                 && phase.is(State.STEADY)
                 && phase.version().equals(named)
@@ -249,7 +257,7 @@ public final class Rollout {
             return "";
         }
         return switch (phase.state()) {
-            case STEADY -> "";
+            case STEADY -> base.stated().isEmpty() ? "" : phase.version();
             case WATCHING -> watched ? phase.next() : phase.version();
             case ROLLING -> phase.next();
             case STOPPED -> phase.version();
@@ -310,6 +318,7 @@ public final class Rollout {
      * @param mayBegin whether workers of a previous dispatcher have had the time to dial in
      */
     void onSecond(long nowNanos, WorkerLives workers, boolean mayBegin) {
+        base.onSecond(nowNanos, workers);
         if (++seconds % PERIOD_SECONDS == 0 && (phase == null || !isChanging(phase))) {
             comparison.rotate();
         }
@@ -380,7 +389,8 @@ public final class Rollout {
     }
 
     private RolloutPhase firstStep(String version, String next) {
-        return step(version, next, limits.rollout().stepAfter(0));
+        RolloutPhase first = step(version, next, limits.rollout().stepAfter(0));
+        return base.leadsTo(next) ? first.rolling() : first;
     }
 
     private RolloutPhase step(String version, String next, int percent) {
@@ -410,6 +420,9 @@ public final class Rollout {
 
     private RolloutPhase watched(RolloutPhase now) {
         RolloutPolicy policy = limits.rollout();
+        if (base.leadsTo(now.next())) {
+            return now.rolling();
+        }
         if (watchedNanos < policy.stepTime().toNanos() || !comparison.isConclusive()) {
             return step(now.version(), now.next(), now.percent());
         }
@@ -449,6 +462,21 @@ public final class Rollout {
             }
         }
         return comparison.problem(now.next(), now.version());
+    }
+
+    /** Returns the version that the base states; empty if it states none. */
+    String baseVersion() {
+        return base.stated();
+    }
+
+    /**
+     * Returns how the versions of the base and of launched workers differ, in one line, or {@code
+     * null} if they do not. In a fleet, only the conductor knows that.
+     */
+    @Nullable
+    String baseDifference() {
+        String launching = phase == null ? "" : phase.is(State.ROLLING) ? phase.next() : phase.version();
+        return base.difference(launching, !limits.rollout().isOff());
     }
 
     /** Returns what an operator sees; {@code null} if the launcher names no version. */

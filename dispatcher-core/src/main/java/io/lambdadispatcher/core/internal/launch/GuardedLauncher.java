@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.launch;
 
+import io.lambdadispatcher.core.internal.capacity.NamedVersion;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
@@ -101,18 +102,41 @@ final class GuardedLauncher {
         }
     }
 
-    CompletionStage<String> version() {
+    /**
+     * Asks for the version of new workers: the one that matches the base, or the launcher's own if
+     * none does.
+     *
+     * @param base the version that the base states; empty = none
+     */
+    CompletionStage<NamedVersion> version(String base) {
+        return base.isEmpty()
+                ? ownVersion(base)
+                : answer("versionLike()", () -> launcher.versionLike(function, base))
+                        .thenComposeAsync(
+                                version -> version.isEmpty()
+                                        ? ownVersion(base)
+                                        : CompletableFuture.completedStage(new NamedVersion(version, base, true)),
+                                executor);
+    }
+
+    private CompletionStage<NamedVersion> ownVersion(String base) {
+        return answer("version()", () -> launcher.version(function))
+                .thenApply(version -> new NamedVersion(version, base, false));
+    }
+
+    private CompletionStage<String> answer(String call, Callable<CompletionStage<String>> question) {
         try {
-            CompletionStage<String> version = timed("version()", () -> launcher.version(function));
+            CompletionStage<String> version = timed(call, question);
             if (version != null) {
                 return version.thenApply(value -> {
                     if (value == null) {
-                        throw new IllegalStateException("the launcher's version() completed with null");
+                        throw new IllegalStateException("the launcher's " + call + " completed with null");
                     }
                     return value;
                 });
             }
-            return CompletableFuture.failedFuture(new IllegalStateException("the launcher's version() returned null"));
+            return CompletableFuture.failedFuture(
+                    new IllegalStateException("the launcher's " + call + " returned null"));
         } catch (Throwable e) {
             return CompletableFuture.failedFuture(e);
         }

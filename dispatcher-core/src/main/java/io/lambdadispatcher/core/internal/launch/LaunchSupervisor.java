@@ -350,7 +350,7 @@ public final class LaunchSupervisor {
         private void followVersion(long now, boolean early) {
             LaunchLimits limits = function.launching();
             if (!limits.rollout().isOff() && !closed && isFirst()) {
-                versions.ask(now, limits.versionCheck().toNanos(), early);
+                versions.ask(now, limits.versionCheck().toNanos(), early, controller.baseVersion());
             }
         }
 

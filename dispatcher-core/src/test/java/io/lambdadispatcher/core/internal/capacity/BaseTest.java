@@ -144,7 +144,7 @@ class BaseTest {
         look();
 
         assertThat(launched).hasSize(1);
-        assertThat(controller.status(now, null).base()).isEqualTo(new CapacitySnapshot.Base(1, 4, 0, 3));
+        assertThat(controller.status(now, null).base()).isEqualTo(new CapacitySnapshot.Base(1, 4, 0, 3, "", null));
     }
 
     /**
@@ -212,7 +212,7 @@ class BaseTest {
         traffic(195, 120);
 
         assertThat(launched).isEmpty();
-        assertThat(controller.status(now, null).base()).isEqualTo(new CapacitySnapshot.Base(2, 50, 0, 0));
+        assertThat(controller.status(now, null).base()).isEqualTo(new CapacitySnapshot.Base(2, 50, 0, 0, "", null));
     }
 
     @Test

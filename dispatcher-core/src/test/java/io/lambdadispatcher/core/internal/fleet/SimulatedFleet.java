@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.fleet;
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.internal.capacity.NamedVersion;
 import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.internal.loop.Incidents;
@@ -417,7 +418,7 @@ final class SimulatedFleet {
         private void everySecond() {
             execute(() -> {
                 if (fleetFunction.isFirst()) {
-                    controller.onVersion(alias);
+                    controller.onVersion(new NamedVersion(alias, "", false));
                 }
                 look(true);
             });
