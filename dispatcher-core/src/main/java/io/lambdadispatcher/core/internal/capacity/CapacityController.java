@@ -51,6 +51,7 @@ public final class CapacityController {
     private final DownstreamShares downstream;
     private final Recycling recycling;
     private final Retirement retirement = new Retirement();
+    private final BaseAdvice advice = new BaseAdvice();
 
     private FunctionOptions function;
     /** The fleet at the latest evaluation. */
@@ -343,6 +344,8 @@ public final class CapacityController {
             started = true;
             secondNanos = nowNanos;
             everySecond(draft, seen);
+            advice.onSecond(
+                    nowNanos, demand.busy() + demand.pending() + view.streams() * target.utilization());
             downstream.tell(draft, workers, !view.prepaid());
         }
         recycling.markNext(nowNanos, function.capacity().maxWorkerAge());
@@ -496,6 +499,11 @@ public final class CapacityController {
                         rollout.baseDifference());
     }
 
+    private CapacitySnapshot.@Nullable AdvisedBase advisedBase() {
+        double gigabytes = function.launching().workerMegabytes() / 1024.0 / function.streamsPerWorker();
+        return advice.advise(workers.base(WorkerLife::concurrency), target.utilization(), gigabytes);
+    }
+
     /**
      * Returns the state after the latest {@link #evaluate}.
      *
@@ -518,6 +526,7 @@ public final class CapacityController {
                 target.spend().lastHourGbSeconds(),
                 target.spend().totalGbSeconds(),
                 base(),
+                advisedBase(),
                 rollout.snapshot(workers),
                 obstacle == null ? target.obstacle() : obstacle);
     }

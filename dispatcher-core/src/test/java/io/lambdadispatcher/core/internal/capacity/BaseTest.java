@@ -282,6 +282,21 @@ class BaseTest {
 
     /** The base is connected to all dispatchers, and so counts once. */
     @Test
+    void should_advise_a_base_for_the_demand_of_the_fleet() {
+        connect("base", 50);
+        fleet = new FleetView(100, 20, true, true, 20, null);
+        traffic(100, 600);
+        assertThat(controller.status(now, null).advisedBase()).isNull();
+        traffic(100, 1);
+
+        // 20 requests here, and 80 elsewhere, at a utilization of 80 %.
+        CapacitySnapshot.AdvisedBase advised = controller.status(now, null).advisedBase();
+        assertThat(advised).isNotNull();
+        assertThat(advised.concurrency()).isBetween(125, 130);
+        assertThat(advised.dollarsPerHour()).isLessThan(advised.dollarsPerHourNow());
+    }
+
+    @Test
     void should_compare_the_base_with_the_demand_of_the_fleet() {
         connect("base", 100);
         traffic(150, 30);
