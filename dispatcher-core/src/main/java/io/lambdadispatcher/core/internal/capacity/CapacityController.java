@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -417,17 +418,35 @@ public final class CapacityController {
     }
 
     private void scaleIn(PlanDraft draft) {
-        int watched = rollout.unseenWatched(target.wanted(), workers);
-        int kept = Math.max(0, target.kept() - Math.max(0, fleet.workers() - watched));
-        List<WorkerLife> ready = workers.readyLaunched();
-        // Without traffic, nothing can be watched.
-        ready.removeIf(worker -> target.kept() > 0 && rollout.isWatched(worker));
         int draining = workers.count(worker -> worker.is(State.DRAINING) && !worker.isBase());
-        Retirement.surplus(ready, kept, draining, workers.base(WorkerLife::concurrency) > 0)
+        Retirement.drained(candidates(), kept(), draining, workers.base(WorkerLife::concurrency) > 0)
                 .forEach(worker -> draft.drain(worker, DrainCode.SCALE_IN, WorkerReasons.ofDrain(DrainCode.SCALE_IN)));
     }
 
+    /** Returns how many of the {@link #candidates} scale-in keeps. */
+    private int kept() {
+        int watched = rollout.unseenWatched(target.wanted(), workers);
+        return Math.max(0, target.kept() - Math.max(0, fleet.workers() - watched));
+    }
+
+    /** Returns the workers that scale-in may drain if there are too many. */
+    private List<WorkerLife> candidates() {
+        List<WorkerLife> ready = workers.readyLaunched();
+        // Without traffic, nothing can be watched.
+        ready.removeIf(worker -> target.kept() > 0 && rollout.isWatched(worker));
+        return ready;
+    }
+
     // What is known.
+
+    /** Returns the connected workers that are not needed, and drain in the next seconds. */
+    public Set<String> surplus() {
+        return fleet.mayScaleIn()
+                ? Retirement.surplus(candidates(), kept()).stream()
+                        .map(worker -> worker.id)
+                        .collect(Collectors.toSet())
+                : Set.of();
+    }
 
     /**
      * Returns what the fleet must know after an evaluation.

@@ -507,6 +507,7 @@ public final class LaunchSupervisor {
             permitOverflow();
             publishPause(now);
             pool.setDue(controller.due());
+            pool.setSurplus(controller.surplus());
             CapacitySnapshot seen = controller.status(now, fleet == null ? null : fleet.obstacle());
             snapshot = seen;
             history = controller.history(now);

@@ -15,6 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -266,6 +267,24 @@ class BaseTest {
 
         traffic(150, 60);
         assertThat(drained).containsExactlyInAnyOrderElementsOf(launched);
+    }
+
+    /** A quarter of the workers drains each second, so some serve on for seconds. */
+    @Test
+    void should_say_which_workers_drain_in_the_next_seconds() {
+        connect("base", 50);
+        traffic(3000, 2);
+        startAll();
+        traffic(3000, 30);
+        startAll();
+        assertThat(controller.surplus()).isEmpty();
+        for (int i = 0; i < 60 && controller.surplus().isEmpty(); i++) {
+            traffic(150, 1);
+        }
+        Set<String> surplus = controller.surplus();
+        assertThat(surplus).isNotEmpty().doesNotContainAnyElementsOf(drained);
+        traffic(150, 4);
+        assertThat(drained).containsAll(surplus);
     }
 
     /** A worker of the fleet, or of the previous dispatcher, has been launched for a time. */
