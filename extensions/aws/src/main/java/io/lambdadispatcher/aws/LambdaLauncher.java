@@ -2,6 +2,7 @@ package io.lambdadispatcher.aws;
 
 import io.lambdadispatcher.core.spi.LaunchPayload;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.time.Duration;
@@ -333,8 +334,11 @@ public final class LambdaLauncher implements WorkerLauncher {
             Thread.currentThread().interrupt();
         } catch (TimeoutException | ExecutionException e) {
             log.info(
-                    "{} Lambda invocations have not returned yet",
-                    left.stream().filter(i -> !i.exit.isDone()).count());
+                    "{} not returned yet",
+                    PrintableText.counted(
+                            left.stream().filter(i -> !i.exit.isDone()).count(),
+                            "Lambda invocation has",
+                            "Lambda invocations have"));
         }
         left.forEach(Invoke::kill);
         caller.shutdownNow();

@@ -364,9 +364,19 @@ class FleetScenarioTest {
                 .filteredOn(line -> line.getLevel() == Level.WARN)
                 .extracting(ILoggingEvent::getFormattedMessage)
                 .anyMatch(line -> line.startsWith("the entry 'member/newer' of the ledger cannot be read: "))
-                .anyMatch(line -> line.startsWith("1 entries of the ledger are ignored, because no dispatcher with the"
-                        + " secret of this fleet has written them, such as 'member/other'."))
+                .anyMatch(line -> line.startsWith("1 entry of the ledger is ignored, because no dispatcher with the"
+                        + " secret of this fleet has written it, such as 'member/other'."))
                 .hasSize(4);
+
+        List<ILoggingEvent> later = logged(() -> {
+            fleet.store.entries.put("member/third", new Ledger.Entry("member/third", 1, ""));
+            fleet.store.entries.put("member/fourth", new Ledger.Entry("member/fourth", 1, ""));
+            pass(5);
+        });
+        assertThat(later)
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .anyMatch(line -> line.startsWith("2 entries of the ledger are ignored, because no dispatcher with the"
+                        + " secret of this fleet has written them, such as '"));
     }
 
     private static List<ILoggingEvent> logged(Runnable events) {
