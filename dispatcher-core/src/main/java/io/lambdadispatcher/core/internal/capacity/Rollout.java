@@ -27,11 +27,12 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * From each state, it returns to STEADY if the launcher names the old version again. While the
- * state is STEADY and the base states no version, the launcher chooses the version of new workers.
- * Otherwise, this class does.
+ * state is STEADY and the launcher itself names the version, too, the launcher chooses the version
+ * of new workers. Otherwise, this class does.
  *
- * <p>If the version matches that of the base, it serves there already. So it is not watched, and
- * the state becomes ROLLING at once. It can still be stopped.
+ * <p>The base only changes the answer of the launcher: if a version matches that of the base, the
+ * launcher names this one. It serves there already. So it is not watched, and the state becomes
+ * ROLLING at once. It can still be stopped. While the answer is not certain, the phase stays.
  *
  * <p>In a fleet, all dispatchers share the {@link RolloutPhase}. One of them, the conductor,
  * decides that it changes, except that each can stop the change. Without a fleet, the dispatcher is
@@ -75,8 +76,6 @@ public final class Rollout {
     private @Nullable RolloutPhase phase;
     private @Nullable String proposal;
     private String adopted = "";
-    /** The version that the launcher names; {@code null} = it has not answered yet. */
-    private @Nullable String named;
 
     private Wish wish = Wish.NONE;
     private boolean surprised;
@@ -103,7 +102,6 @@ public final class Rollout {
 
     /** Records which version the launcher names. */
     void onNamed(NamedVersion version) {
-        named = version.version();
         base.onNamed(version);
     }
 
@@ -122,7 +120,6 @@ public final class Rollout {
         seat = as;
         if (!as.conducts()) {
             // It will be old when this dispatcher becomes the conductor again.
-            named = null;
             base.onNamed(null);
         }
         adopt(as.phase());
@@ -198,12 +195,13 @@ public final class Rollout {
 
     /** Records that a launched worker is ready for the first time. */
     void onReady(WorkerLife worker) {
-        base.onLaunched(worker.version);
+        NamedVersion answer = base.answer();
         boolean otherThanExpected = phase != null
                 && phase.is(State.STEADY)
-                && phase.version().equals(named)
+                && answer != null
+                && phase.version().equals(answer.version())
                 && !worker.version.isEmpty()
-                && !worker.version.equals(named);
+                && !worker.version.equals(answer.version());
         surprised |= otherThanExpected;
     }
 
@@ -257,10 +255,10 @@ public final class Rollout {
             return "";
         }
         return switch (phase.state()) {
-            case STEADY -> base.stated().isEmpty() ? "" : phase.version();
+            // So that the launcher can use what it keeps for its own version.
+            case STEADY -> phase.isOfBase() ? phase.version() : "";
             case WATCHING -> watched ? phase.next() : phase.version();
-            case ROLLING -> phase.next();
-            case STOPPED -> phase.version();
+            case ROLLING, STOPPED -> phase.launchVersion();
         };
     }
 
@@ -318,7 +316,7 @@ public final class Rollout {
      * @param mayBegin whether workers of a previous dispatcher have had the time to dial in
      */
     void onSecond(long nowNanos, WorkerLives workers, boolean mayBegin) {
-        base.onSecond(nowNanos, workers);
+        base.onSecond(workers);
         if (++seconds % PERIOD_SECONDS == 0 && (phase == null || !isChanging(phase))) {
             comparison.rotate();
         }
@@ -356,24 +354,35 @@ public final class Rollout {
                 return firstStep(now.version(), now.next());
             }
         }
-        if (!seat.conducts() || named == null) {
+        NamedVersion answer = base.answer();
+        if (!seat.conducts() || answer == null || !mayBegin || needsBase(now)) {
             return now;
         }
+        String named = answer.version();
         if (named.isEmpty()) {
             return null;
         }
         if (now == null) {
-            return mayBegin ? first(named, workers) : null;
+            return first(named, workers);
         }
         if (named.equals(now.version())) {
             return returned(now, workers);
         }
+        boolean same = named.equals(now.next());
         return switch (now.state()) {
             case STEADY -> firstStep(now.version(), named);
-            case WATCHING -> named.equals(now.next()) ? watched(now) : firstStep(now.version(), named);
-            case ROLLING -> named.equals(now.next()) ? rolled(now, workers) : firstStep(now.next(), named);
-            case STOPPED -> named.equals(now.next()) ? now : firstStep(now.version(), named);
+            case WATCHING -> same ? watched(now) : firstStep(now.version(), named);
+            case ROLLING -> same ? rolled(now, workers) : firstStep(now.next(), named);
+            case STOPPED -> same ? now : firstStep(now.version(), named);
         };
+    }
+
+    /**
+     * Returns whether the phase depends on the version of a base that has not dialled in since the
+     * start of this dispatcher.
+     */
+    private boolean needsBase(@Nullable RolloutPhase now) {
+        return now != null && now.isOfBase() && base.isAwaited();
     }
 
     private void forgetVainWish(@Nullable RolloutPhase now) {
@@ -390,7 +399,7 @@ public final class Rollout {
 
     private RolloutPhase firstStep(String version, String next) {
         RolloutPhase first = step(version, next, limits.rollout().stepAfter(0));
-        return base.leadsTo(next) ? first.rolling() : first;
+        return base.leadsTo(next) ? first.rolling(true) : first;
     }
 
     private RolloutPhase step(String version, String next, int percent) {
@@ -409,32 +418,37 @@ public final class Rollout {
                 .max(Map.Entry.comparingByValue())
                 .map(Map.Entry::getKey)
                 .orElse(version);
-        return most.equals(version) ? RolloutPhase.steady(version, "") : firstStep(most, version);
+        return most.equals(version) ? steady(version, "") : firstStep(most, version);
     }
 
     /** The launcher names the old version, still or again. */
     private RolloutPhase returned(RolloutPhase now, WorkerLives workers) {
         boolean left = workers.count(worker -> isNext(worker) && stays(worker)) > 0;
-        return RolloutPhase.steady(now.version(), left || !now.is(State.STEADY) ? now.next() : "");
+        return steady(now.version(), left || !now.is(State.STEADY) ? now.next() : "");
+    }
+
+    private RolloutPhase steady(String version, String abandoned) {
+        NamedVersion answer = base.answer();
+        return RolloutPhase.steady(version, abandoned, answer != null && !answer.own().equals(version));
     }
 
     private RolloutPhase watched(RolloutPhase now) {
         RolloutPolicy policy = limits.rollout();
         if (base.leadsTo(now.next())) {
-            return now.rolling();
+            return now.rolling(true);
         }
         if (watchedNanos < policy.stepTime().toNanos() || !comparison.isConclusive()) {
             return step(now.version(), now.next(), now.percent());
         }
         int percent = policy.stepAfter(now.percent());
-        return percent == 0 ? now.rolling() : step(now.version(), now.next(), percent);
+        return percent == 0 ? now.rolling(false) : step(now.version(), now.next(), percent);
     }
 
     private RolloutPhase rolled(RolloutPhase now, WorkerLives workers) {
         boolean fleet = !seat.self().isEmpty();
         int left = workers.count(
                 worker -> stays(worker) && !isNext(worker) && (worker.ours || fleet && isForeign(worker)));
-        return left == 0 ? RolloutPhase.steady(now.next(), "") : now;
+        return left == 0 ? steady(now.next(), "") : now;
     }
 
     /** Returns whether another dispatcher of the fleet has launched the worker. */
@@ -475,8 +489,7 @@ public final class Rollout {
      */
     @Nullable
     String baseDifference() {
-        String launching = phase == null ? "" : phase.is(State.ROLLING) ? phase.next() : phase.version();
-        return base.difference(launching, !limits.rollout().isOff());
+        return base.difference(phase, !limits.rollout().isOff());
     }
 
     /** Returns what an operator sees; {@code null} if the launcher names no version. */
@@ -490,6 +503,6 @@ public final class Rollout {
                         phase.next(),
                         phase.percent(),
                         workers.count(worker -> isNext(worker) && worker.is(WorkerLife.State.READY)),
-                        phase.reason());
+                        phase.is(State.STOPPED) ? phase.reason() : "");
     }
 }

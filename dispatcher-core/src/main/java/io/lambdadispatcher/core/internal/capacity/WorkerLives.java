@@ -190,14 +190,15 @@ public final class WorkerLives {
     }
 
     /**
-     * Returns the version that most ready workers of the base state; empty if none states one.
+     * Returns the version that most ready workers of a kind state; empty if most state none.
      *
+     * @param base whether to look at the workers of the base, or else at the launched ones
      * @param before is returned if no version has more of them
      */
-    String versionOfBase(String before) {
+    String mostStated(boolean base, String before) {
         Map<String, Integer> counts = new HashMap<>();
         for (WorkerLife worker : workers.values()) {
-            if (worker.isBase() && worker.is(State.READY) && !worker.version.isEmpty()) {
+            if (worker.isBase() == base && worker.is(State.READY) && !worker.version.isEmpty()) {
                 counts.merge(worker.version, 1, Integer::sum);
             }
         }

@@ -103,25 +103,16 @@ final class GuardedLauncher {
     }
 
     /**
-     * Asks for the version of new workers: the one that matches the base, or the launcher's own if
-     * none does.
+     * Asks for the version of new workers: the launcher's own, and the one that matches the base.
      *
      * @param base the version that the base states; empty = none
      */
     CompletionStage<NamedVersion> version(String base) {
-        return base.isEmpty()
-                ? ownVersion(base)
-                : answer("versionLike()", () -> launcher.versionLike(function, base))
-                        .thenComposeAsync(
-                                version -> version.isEmpty()
-                                        ? ownVersion(base)
-                                        : CompletableFuture.completedStage(new NamedVersion(version, base, true)),
-                                executor);
-    }
-
-    private CompletionStage<NamedVersion> ownVersion(String base) {
+        CompletionStage<String> matching = base.isEmpty()
+                ? CompletableFuture.completedStage("")
+                : answer("versionLike()", () -> launcher.versionLike(function, base));
         return answer("version()", () -> launcher.version(function))
-                .thenApply(version -> new NamedVersion(version, base, false));
+                .thenCombine(matching, (own, match) -> new NamedVersion(own, base, match));
     }
 
     private CompletionStage<String> answer(String call, Callable<CompletionStage<String>> question) {

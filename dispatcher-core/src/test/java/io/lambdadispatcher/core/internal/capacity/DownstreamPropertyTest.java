@@ -122,7 +122,7 @@ class DownstreamPropertyTest {
             policy = policy();
             controller = new CapacityController(function(), new Random(seed));
             if (random.nextBoolean()) {
-                controller.onVersion(new NamedVersion("1", "", false));
+                controller.onVersion(new NamedVersion("1", "", ""));
             }
         }
 
@@ -232,7 +232,7 @@ class DownstreamPropertyTest {
                 controller.recycle(ids.get(random.nextInt(ids.size())));
             }
             if (!calm && random.nextInt(120) == 0) {
-                controller.onVersion(new NamedVersion(String.valueOf(random.nextInt(1, 4)), "", false));
+                controller.onVersion(new NamedVersion(String.valueOf(random.nextInt(1, 4)), "", ""));
             }
             evaluate(true);
             after(SECOND, this::second);

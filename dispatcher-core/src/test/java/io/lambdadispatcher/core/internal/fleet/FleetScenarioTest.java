@@ -154,6 +154,31 @@ class FleetScenarioTest {
         assertThat(fleet.isDemandMet()).isTrue();
     }
 
+    /** The alias does not move. The base dials the dispatchers that replace the others late. */
+    @ParameterizedTest
+    @ValueSource(longs = {2, 8, 60})
+    void should_keep_the_version_of_the_base_when_all_dispatchers_are_replaced(long seconds) {
+        fleetWithVersion(50);
+        fleet.base = "8";
+        pass(200);
+        assertThat(rollout()).startsWith("STEADY\t8\t");
+        assertThat(workersOf("7")).isZero();
+        fleet.baseDialsNanos = seconds * SECOND;
+        List<SimulatedDispatcher> old = List.copyOf(fleet.dispatchers);
+        fleet.start();
+        fleet.start();
+        pass(1);
+        old.forEach(SimulatedDispatcher::kill);
+        fleet.streams = 150;
+        for (int i = 0; i < 100; i++) {
+            pass(1);
+            assertThat(rollout()).as("after %d s", i).startsWith("STEADY\t8\t");
+            assertThat(workersOf("7")).isZero();
+        }
+        assertThat(fleet.differences).isEmpty();
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {2, 4, 8})
     void should_need_as_many_workers_as_one_dispatcher(int dispatchers) {
