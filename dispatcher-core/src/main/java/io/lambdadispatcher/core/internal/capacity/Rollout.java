@@ -372,7 +372,7 @@ public final class Rollout {
         return switch (now.state()) {
             case STEADY -> firstStep(now.version(), named);
             case WATCHING -> same ? watched(now) : firstStep(now.version(), named);
-            case ROLLING -> same ? rolled(now, workers) : firstStep(now.next(), named);
+            case ROLLING -> same ? rolled(now, workers) : firstStep(proven(now, workers), named);
             case STOPPED -> same ? now : firstStep(now.version(), named);
         };
     }
@@ -448,7 +448,17 @@ public final class Rollout {
         boolean fleet = !seat.self().isEmpty();
         int left = workers.count(
                 worker -> stays(worker) && !isNext(worker) && (worker.ours || fleet && isForeign(worker)));
-        return left == 0 ? steady(now.next(), "") : now;
+        // Without workers of either version, the old one is still needed if the new one fails.
+        return left == 0 && isProven(workers) ? steady(now.next(), "") : now;
+    }
+
+    /** Returns whether a launched worker has served for some time with the next version. */
+    private boolean isProven(WorkerLives workers) {
+        return workers.count(worker -> isNext(worker) && !worker.isBase() && worker.isSettled()) > 0;
+    }
+
+    private String proven(RolloutPhase now, WorkerLives workers) {
+        return isProven(workers) ? now.next() : now.version();
     }
 
     /** Returns whether another dispatcher of the fleet has launched the worker. */

@@ -876,6 +876,54 @@ class RolloutTest {
         assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "7", "", 0, 0, ""));
     }
 
+    /** Bursts are rare, so there may be no launched worker at a deployment of the base. */
+    @Test
+    void should_stop_a_change_that_begins_without_launched_workers_if_the_new_version_fails() {
+        busy = 0;
+        pass(300);
+        assertThat(workers).isEmpty();
+        published.put("8", "8");
+        crashing.add("8");
+        connectBase("b1", "8");
+        pass(120);
+        assertThat(rollout().version()).isEqualTo("7");
+        busy = 100;
+        passUntil(State.STOPPED);
+        pass(60);
+
+        assertThat(count("7")).isEqualTo(WANTED);
+    }
+
+    @Test
+    void should_complete_a_change_that_begins_without_launched_workers() {
+        busy = 0;
+        pass(300);
+        published.put("8", "8");
+        connectBase("b1", "8");
+        pass(120);
+        asked.clear();
+        busy = 100;
+        passUntil(State.STEADY);
+
+        assertThat(rollout().version()).isEqualTo("8");
+        assertThat(asked).containsOnlyKeys("8");
+    }
+
+    @Test
+    void should_not_fall_back_to_a_version_that_has_never_served() {
+        busy = 0;
+        pass(300);
+        published.put("8", "8");
+        published.put("9", "9");
+        connectBase("b1", "8");
+        pass(60);
+        disconnectBase("b1");
+        connectBase("b1", "9");
+        pass(60);
+
+        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.ROLLING, "7", "9", 0, 0, ""));
+    }
+
     @Test
     void should_not_say_that_the_versions_differ_without_launched_workers() {
         policy = RolloutPolicy.OFF;
