@@ -198,7 +198,7 @@ public final class WorkerLives {
     String mostStated(boolean base, String before) {
         Map<String, Integer> counts = new HashMap<>();
         for (WorkerLife worker : workers.values()) {
-            if (worker.isBase() == base && worker.is(State.READY) && !worker.version.isEmpty()) {
+            if (worker.isBase() == base && worker.is(State.READY)) {
                 counts.merge(worker.version, 1, Integer::sum);
             }
         }

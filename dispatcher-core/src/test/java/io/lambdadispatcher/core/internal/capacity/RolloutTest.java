@@ -925,6 +925,17 @@ class RolloutTest {
     }
 
     @Test
+    void should_not_follow_one_worker_of_the_base_if_most_state_no_version() {
+        published.put("8", "8");
+        connectBase("b1", "8");
+        connectBase("b2", "");
+        connectBase("b3", "");
+        pass(60);
+        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "7", "", 0, 0, ""));
+        assertThat(difference()).isNull();
+    }
+
+    @Test
     void should_not_say_that_the_versions_differ_without_launched_workers() {
         policy = RolloutPolicy.OFF;
         controller.setOptions(function(40));
