@@ -172,7 +172,7 @@ public final class Rollout {
         if (next != null && last != null && next.isSameStep(last)) {
             return;
         }
-        if (next != null && next.is(State.WATCHING)) {
+        if (next != null && begins(last, next)) {
             comparison.begin();
         } else if (next != null && last != null && completes(last, next)) {
             comparison.complete();
@@ -182,6 +182,11 @@ public final class Rollout {
         watching = false;
         watchedNanos = 0;
         failedLaunches = 0;
+    }
+
+    /** Returns whether both versions are compared from now on. */
+    private static boolean begins(@Nullable RolloutPhase last, RolloutPhase next) {
+        return next.is(State.WATCHING) || next.is(State.ROLLING) && (last == null || !last.is(State.WATCHING));
     }
 
     private static boolean completes(RolloutPhase last, RolloutPhase next) {

@@ -949,6 +949,19 @@ class RolloutTest {
         assertThat(difference()).isNull();
     }
 
+    /** What the old version did in healthy minutes says nothing about the time of the change. */
+    @Test
+    void should_not_stop_a_change_to_the_version_of_the_base_because_of_a_sick_dependency() {
+        pass(300);
+        failureRates.put("7", 0.3);
+        failureRates.put("8", 0.3);
+        published.put("8", "8");
+        connectBase("b1", "8");
+        passUntil(State.ROLLING);
+        passUntil(State.STEADY);
+        assertThat(rollout().version()).isEqualTo("8");
+    }
+
     /** Deployments of the base, publications, losses and bursts happen at any time. */
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
