@@ -53,8 +53,9 @@ import software.amazon.awssdk.services.lambda.model.ResourceNotFoundException;
  * }</pre>
  *
  * <p><b>Permissions.</b> Credentials come from the SDK's default chain. They need {@code
- * lambda:InvokeFunction} on the functions. To follow an alias, see {@link #version}, they also need
- * {@code lambda:GetAlias}, and {@code lambda:InvokeFunction} on all versions of the function.
+ * lambda:InvokeFunction} on the functions. To follow an alias, see {@link #version}, or the version
+ * of a base, see {@link #versionLike}, they also need {@code lambda:GetAlias}, and {@code
+ * lambda:InvokeFunction} on all versions of the function.
  *
  * <p><b>Threading.</b> Any thread. Requests are signed and sent on one thread of the launcher.
  */
@@ -209,7 +210,7 @@ public final class LambdaLauncher implements WorkerLauncher {
         if (!FunctionName.canQualify(stated)) {
             return CompletableFuture.completedStage("");
         }
-        return (FunctionName.isVersion(stated) ? permitted(name, stated) : ofAlias(name, stated))
+        return (FunctionName.isVersion(stated) ? invocable(name, stated) : ofAlias(name, stated))
                 .exceptionallyCompose(error -> isMissing(error)
                         ? CompletableFuture.completedStage("")
                         : CompletableFuture.failedStage(error));
@@ -228,18 +229,23 @@ public final class LambdaLauncher implements WorkerLauncher {
     }
 
     private CompletionStage<String> permitted(String name, String version) {
-        String both = name + ":" + version;
-        return permitted.contains(both)
+        return permitted.contains(name + ":" + version)
                 ? CompletableFuture.completedStage(version)
-                : asked(
-                                "Invoke of " + both,
-                                () -> client.invoke(dryRun -> qualified(dryRun, name, version)
-                                        .overrideConfiguration(LambdaLauncher::brief)
-                                        .invocationType(InvocationType.DRY_RUN)))
-                        .thenApply(answer -> {
-                            permitted.add(both);
-                            return version;
-                        });
+                : invocable(name, version);
+    }
+
+    /** Asks Lambda whether a version exists and may be invoked. */
+    private CompletionStage<String> invocable(String name, String version) {
+        String both = name + ":" + version;
+        return asked(
+                        "Invoke of " + both,
+                        () -> client.invoke(dryRun -> qualified(dryRun, name, version)
+                                .overrideConfiguration(LambdaLauncher::brief)
+                                .invocationType(InvocationType.DRY_RUN)))
+                .thenApply(answer -> {
+                    permitted.add(both);
+                    return version;
+                });
     }
 
     private static void brief(AwsRequestOverrideConfiguration.Builder of) {

@@ -209,6 +209,17 @@ class LambdaLauncherTest {
     }
 
     @Test
+    void should_notice_that_the_version_that_the_base_states_was_deleted() throws Exception {
+        CompletableFuture<String> version = versionLike("8");
+        lambda.take().answer(204, Map.of(), "");
+        assertThat(version.get(20, TimeUnit.SECONDS)).isEqualTo("8");
+        CompletableFuture<String> again = versionLike("8");
+        lambda.take().error(404, "ResourceNotFoundException", "{\"Message\":\"Function not found\"}");
+
+        assertThat(again.get(20, TimeUnit.SECONDS)).isEmpty();
+    }
+
+    @Test
     void should_find_the_version_of_the_alias_that_the_base_states() throws Exception {
         CompletableFuture<String> version = versionLike("release-42");
         FakeLambda.Invoke get = lambda.take();
