@@ -439,13 +439,14 @@ public final class CapacityController {
 
     // What is known.
 
-    /** Returns the connected workers that are not needed, and drain in the next seconds. */
+    /**
+     * Returns the connected workers of this dispatcher that are not needed, and drain in the next
+     * seconds. In a fleet, each dispatcher has its turn to drain some.
+     */
     public Set<String> surplus() {
-        return fleet.mayScaleIn()
-                ? Retirement.surplus(candidates(), kept()).stream()
-                        .map(worker -> worker.id)
-                        .collect(Collectors.toSet())
-                : Set.of();
+        return Retirement.surplus(candidates(), kept()).stream()
+                .map(worker -> worker.id)
+                .collect(Collectors.toSet());
     }
 
     /**

@@ -287,6 +287,20 @@ class BaseTest {
         assertThat(drained).containsAll(surplus);
     }
 
+    @Test
+    void should_say_which_workers_drain_while_it_is_the_turn_of_another_dispatcher() {
+        connect("base", 50);
+        traffic(3000, 2);
+        startAll();
+        traffic(3000, 30);
+        startAll();
+        fleet = new FleetView(0, 0, false, true, 10, null);
+        traffic(150, 60);
+
+        assertThat(drained).isEmpty();
+        assertThat(controller.surplus()).isNotEmpty();
+    }
+
     /** A worker of the fleet, or of the previous dispatcher, has been launched for a time. */
     @Test
     void should_count_launched_workers_of_others_as_launched() {
@@ -299,7 +313,6 @@ class BaseTest {
         assertThat(controller.status(now, null).base()).isNull();
     }
 
-    /** The base is connected to all dispatchers, and so counts once. */
     @Test
     void should_advise_a_base_for_the_demand_of_the_fleet() {
         connect("base", 50);
@@ -315,6 +328,7 @@ class BaseTest {
         assertThat(advised.dollarsPerHour()).isLessThan(advised.dollarsPerHourNow());
     }
 
+    /** The base is connected to all dispatchers, and so counts once. */
     @Test
     void should_compare_the_base_with_the_demand_of_the_fleet() {
         connect("base", 100);
