@@ -9,6 +9,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -175,17 +176,26 @@ final class OpenWorkers {
 
     /**
      * Returns the connection with the fewest requests, of any event loop, that has room and whose
-     * worker does not leave soon; {@code null} if there is none. Workers in doubt come last. Base
-     * workers below their target come first, and for a tunnel also those above it.
+     * worker does not leave soon, or at least is not replaced soon; {@code null} if there is none.
+     * Workers in doubt come last. Base workers below their target come first, and for a tunnel also
+     * those above it.
      *
      * @param tried the workers of failed attempts, which must not be chosen
      */
     @Nullable
     PooledConnection leastBusyStaying(List<String> tried, boolean tunnel, long nowNanos) {
+        PooledConnection least = leastBusyExcept(this::isLeaving, tried, tunnel, nowNanos);
+        return least == null && !surplus.isEmpty()
+                ? leastBusyExcept(each -> due.contains(each.workerId()), tried, tunnel, nowNanos)
+                : least;
+    }
+
+    private @Nullable PooledConnection leastBusyExcept(
+            Predicate<PooledConnection> leaves, List<String> tried, boolean tunnel, long nowNanos) {
         PooledConnection least = null;
         for (PooledConnection each : open) {
             if (isFree(each, tried)
-                    && !isLeaving(each)
+                    && !leaves.test(each)
                     && (least == null || isBefore(each, least, tunnel, nowNanos))) {
                 least = each;
             }
