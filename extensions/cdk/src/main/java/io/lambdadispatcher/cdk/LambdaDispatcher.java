@@ -79,8 +79,8 @@ import software.constructs.Construct;
  * address of the task that launched them, so the load balancer has no listener for the worker port.
  *
  * <p><b>Permissions.</b> The tasks may call {@code lambda:InvokeFunction} on the function, with an
- * alias also {@code lambda:GetAlias}, in a fleet use its table and its secret, and, if {@code
- * metrics.endpoint} is CloudWatch's, put metrics there. They have no other permission.
+ * alias or a base also {@code lambda:GetAlias}, in a fleet use its table and its secret, and, if
+ * {@code metrics.endpoint} is CloudWatch's, put metrics there. They have no other permission.
  *
  * <p><b>Errors.</b> Values that cannot be right throw {@link IllegalArgumentException} when they
  * are given. The dispatcher itself checks all settings when it starts. If it refuses them, ECS
@@ -198,9 +198,13 @@ public final class LambdaDispatcher extends Construct {
     private void followAlias(IAlias alias) {
         IFunction all = alias.getVersion().getLambda();
         all.grantInvoke(task.getTaskRole());
+        allowGetAlias(all);
+    }
+
+    private void allowGetAlias(IFunction function) {
         task.addToTaskRolePolicy(PolicyStatement.Builder.create()
                 .actions(List.of("lambda:GetAlias"))
-                .resources(List.of(all.getFunctionArn(), all.getFunctionArn() + ":*"))
+                .resources(List.of(function.getFunctionArn(), function.getFunctionArn() + ":*"))
                 .build());
     }
 
@@ -210,6 +214,10 @@ public final class LambdaDispatcher extends Construct {
             followAlias(alias);
         } else {
             function.grantInvoke(task.getTaskRole());
+            if (from.base != null) {
+                // Its containers may state the name of an alias.
+                allowGetAlias(function);
+            }
         }
         Map<String, String> settings = new TreeMap<>(from.settings.all());
         settings.put("aws.region", Stack.of(this).getRegion());

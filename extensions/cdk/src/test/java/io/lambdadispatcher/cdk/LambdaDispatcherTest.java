@@ -745,6 +745,13 @@ class LambdaDispatcherTest {
     }
 
     @Test
+    void should_allow_the_tasks_to_find_the_version_that_a_base_states() {
+        withBase(builder(), 10).build();
+
+        assertThat(Rendered.of(stack).allowedToTasks()).containsKeys("lambda:InvokeFunction", "lambda:GetAlias");
+    }
+
+    @Test
     void should_keep_a_minimum_that_is_set_before_the_base() {
         withBase(builder().setting("function.min-workers", "2"), 10).build();
 
