@@ -187,15 +187,17 @@ class AdminApiIT {
         unseen.keySet().removeIf(schema -> schema.startsWith("Fleet"));
         assertThat(unseen)
                 .as(
-                        "members that are described and that no answer has had; these need AWS, a base worker, a sick worker, or a stuck"
+                        "members that are described and that no answer has had; these need AWS, a base worker, 10 minutes, a sick worker, or a stuck"
                                 + " event loop")
                 .isEqualTo(Map.of(
                         "CommandedWorker",
                         Set.of("version"),
                         "Base",
-                        Set.of("workers", "concurrency", "busy", "excess"),
+                        Set.of("workers", "concurrency", "busy", "excess", "version", "versionDifference"),
+                        "AdvisedBase",
+                        Set.of("concurrency", "dollarsPerHour", "dollarsPerHourNow"),
                         "Function",
-                        Set.of("rollout", "base"),
+                        Set.of("rollout", "base", "advisedBase"),
                         "Rollout",
                         Set.of("state", "version", "newVersion", "newVersionReady", "percent", "reason"),
                         "Steered",

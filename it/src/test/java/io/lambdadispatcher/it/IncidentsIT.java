@@ -57,7 +57,7 @@ class IncidentsIT {
     private static final CutLedger ledger = new CutLedger(Ledger.inMemory());
     private static final List<Process> failing = new ArrayList<>();
 
-    /** Its workers fail immediately. */
+    /** Its workers fail immediately, and have version 7. */
     private static final RecordingLauncher launcher =
             new RecordingLauncher(worker -> worker.exit().complete(new WorkerExit(Cause.FAILED, "exit status 1")));
 
@@ -65,6 +65,7 @@ class IncidentsIT {
 
     @BeforeAll
     static void begin() throws Exception {
+        launcher.version = "7";
         rig = Rig.start(
                 Rig.function().build(),
                 new DispatcherMetrics(metrics),
@@ -81,7 +82,11 @@ class IncidentsIT {
                         .function(FunctionOptions.builder("paused")
                                 .capacity(CapacityPolicy.between(0, 1))
                                 .build())
+                        .function(FunctionOptions.builder("versions")
+                                .capacity(CapacityPolicy.between(0, 1))
+                                .build())
                         .launcher("launched", launcher)
+                        .launcher("versions", launcher)
                         .launcher("paused", launcher)
                         .ledger(ledger)
                         .router(head -> {
@@ -159,6 +164,14 @@ class IncidentsIT {
             }
             case LAUNCHES_FAILED -> {} // They fail from the start.
             case LAUNCHES_BLOCKED -> rig.dispatcher.setLaunching("paused", false);
+            case VERSIONS_DIFFER ->
+                failing.add(rig.launch(
+                        1,
+                        4,
+                        Map.of(
+                                "LAMBDA_DISPATCHER_HANDLER", FailingHandler.class.getName(),
+                                "LAMBDA_DISPATCHER_FUNCTION", "versions",
+                                "AWS_LAMBDA_FUNCTION_VERSION", "8")));
             case LEDGER_UNREACHABLE -> ledger.setCutOff(true);
             case DISPATCHER_SHORT ->
                 Await.until("the event loop is late", MOST_WAIT, () -> {
@@ -203,7 +216,7 @@ class IncidentsIT {
             case WORKERS_REJECTED -> "stranger";
             case LAUNCHES_FAILED -> "failed";
             case DISPATCHER_SHORT -> "processor time";
-            case WORKERS_EJECTED, WORKERS_LOST, LAUNCHES_BLOCKED, LEDGER_UNREACHABLE -> "";
+            case WORKERS_EJECTED, WORKERS_LOST, LAUNCHES_BLOCKED, VERSIONS_DIFFER, LEDGER_UNREACHABLE -> "";
         };
         return kind.headline(function(kind), code);
     }
@@ -215,6 +228,7 @@ class IncidentsIT {
             case REQUESTS_FAILED, WORKERS_EJECTED, WORKERS_LOST -> "demo";
             case LAUNCHES_FAILED -> "launched";
             case LAUNCHES_BLOCKED -> "paused";
+            case VERSIONS_DIFFER -> "versions";
             case CONNECTIONS_REFUSED, WORKERS_REJECTED, LEDGER_UNREACHABLE, DISPATCHER_SHORT -> "";
         };
     }

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.observe;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.IOException;
 import java.time.Duration;
@@ -196,7 +197,9 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
                     .toList());
             if (failing) {
                 failing = false;
-                log.info("The access log is written again. {} lines have been dropped so far.", dropped());
+                log.info(
+                        "The access log is written again. {} been dropped so far.",
+                        PrintableText.counted(dropped(), "line has", "lines have"));
             }
         } catch (IOException | RuntimeException | Error e) {
             // An Error, too, because all later lines would be lost without this thread.
@@ -224,8 +227,8 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
         thread.interrupt();
         if (dropped() > 0) {
             log.warn(
-                    "{} lines of the access log were dropped, because they could not be written or the queue was full",
-                    dropped());
+                    "{} dropped, because the access log could not be written or its queue was full",
+                    PrintableText.counted(dropped(), "line of the access log was", "lines of the access log were"));
         }
     }
 }

@@ -20,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  *     count, but direct requests do
  * @param gbSecondsTotal GB-seconds since the dispatcher started, calculated in the same way
  * @param base the base of the function; {@code null} if none is ready
+ * @param advisedBase the base that the function should have; {@code null} if too little of its
+ *     traffic was seen
  * @param rollout the versions of the workers; {@code null} if the launcher names no version
  * @param blockedReason why launching is limited or paused, in one line; {@code null} if it is not
  */
@@ -34,6 +36,7 @@ public record CapacitySnapshot(
         double gbSecondsLastHour,
         double gbSecondsTotal,
         @Nullable Base base,
+        @Nullable AdvisedBase advisedBase,
         @Nullable RolloutSnapshot rollout,
         @Nullable String blockedReason) {
 
@@ -46,6 +49,39 @@ public record CapacitySnapshot(
      *     opened, without ejected workers
      * @param busy requests in flight on them
      * @param excess concurrent requests for which launched workers are needed, headroom included
+     * @param version the version that most of them state; empty if none states one
+     * @param versionDifference how the version of launched workers differs from it, and why, in
+     *     one line; {@code null} if it does not. In a fleet, only one dispatcher knows it
      */
-    public record Base(int workers, int concurrency, int busy, double excess) {}
+    public record Base(
+            int workers,
+            int concurrency,
+            int busy,
+            double excess,
+            String version,
+            @Nullable String versionDifference) {}
+
+    /**
+     * The base that would have been the cheapest for the traffic of the last hours. It is
+     * calculated as if a stream of the base had as much memory and CPU as a stream of a launched
+     * worker, at list prices of us-east-1 for x86.
+     *
+     * @param concurrency requests that it can serve concurrently; in a fleet, for the traffic of
+     *     all dispatchers
+     * @param dollarsPerHour what it and launched workers beside it would cost for this traffic
+     * @param dollarsPerHourNow what the present base and launched workers beside it would cost
+     */
+    public record AdvisedBase(int concurrency, double dollarsPerHour, double dollarsPerHourNow) {
+        /**
+         * A GB-second on Lambda, first tier. Source: Artillery 2.0.28, see {@code
+         * docs/explanation/cost.md}.
+         */
+        public static final double LAMBDA_GB_SECOND = 0.000_016_666_7;
+
+        /**
+         * A GB-second on Fargate with the CPU that Lambda gives with it: a vCPU for 1,769 MB.
+         * Source of both prices: vantage.sh, read on 28 November 2026.
+         */
+        public static final double GB_SECOND = (0.040_48 * 1024 / 1769 + 0.004_445) / 3600;
+    }
 }

@@ -44,6 +44,8 @@ public record Incident(
         LAUNCHES_FAILED("launched workers{of} fail ({code})", "workers"),
         /** No more workers are launched now, although more may be needed. */
         LAUNCHES_BLOCKED("launches{of} are limited or blocked", ""),
+        /** Launched workers have other code than the base, as both state by their versions. */
+        VERSIONS_DIFFER("base and launched workers{of} have different versions", ""),
         /** The dispatchers of a fleet cannot agree, because this one cannot reach their ledger. */
         LEDGER_UNREACHABLE("the ledger of the fleet cannot be reached, so soon no workers can be launched", ""),
         /** The dispatcher has too little processor time or memory, so all requests are late. */

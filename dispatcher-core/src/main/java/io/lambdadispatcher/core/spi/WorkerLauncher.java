@@ -140,6 +140,20 @@ public interface WorkerLauncher extends AutoCloseable {
         return CompletableFuture.completedStage("");
     }
 
+    /**
+     * Returns the version whose code is that of external workers, for a function that has them
+     * beside launched workers. The dispatcher asks from time to time while such workers state a
+     * version. If there is one, launched workers get it instead of that of {@link #version}.
+     * Default: empty.
+     *
+     * @param stated the version that most of the external workers state, not empty
+     * @return the version as launched workers name it, or an empty text if there is none. The stage
+     *     fails if that is not known at the moment. Then nothing changes
+     */
+    default CompletionStage<String> versionLike(String function, String stated) {
+        return CompletableFuture.completedStage("");
+    }
+
     /** Ends all remaining workers, and waits for at most {@code grace} until they have exited. */
     void close(Duration grace);
 

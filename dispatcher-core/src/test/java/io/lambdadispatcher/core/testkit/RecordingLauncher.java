@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.spi.WorkerLauncher;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -48,6 +49,9 @@ public final class RecordingLauncher implements WorkerLauncher {
     /** How often the launcher has been closed. */
     public final AtomicInteger closes = new AtomicInteger();
 
+    /** The version that the launcher names for each function; empty = it knows no versions. */
+    public volatile String version = "";
+
     private final Consumer<AbsentWorker> onLaunch;
     private final Consumer<AbsentWorker> onKill;
 
@@ -91,6 +95,11 @@ public final class RecordingLauncher implements WorkerLauncher {
         onLaunch.accept(worker);
         workers.add(worker);
         return worker;
+    }
+
+    @Override
+    public CompletionStage<String> version(String function) {
+        return CompletableFuture.completedStage(version);
     }
 
     @Override

@@ -57,7 +57,9 @@ final class Audit {
         if (leftOut > 0) {
             log.atWarn()
                     .addKeyValue("leftOut", leftOut)
-                    .log("{} more refused requests were not logged, because there were too many", leftOut);
+                    .log(
+                            "{} not logged, because there were too many",
+                            PrintableText.counted(leftOut, "more refused request was", "more refused requests were"));
             leftOut = 0;
         }
     }

@@ -1,11 +1,13 @@
 package io.lambdadispatcher.server.live;
 
+import io.lambdadispatcher.core.observe.CapacitySnapshot.AdvisedBase;
+
 /**
  * What AWS charges for Lambda, in dollars: x86, us-east-1, first tier, without free tier (AWS
  * Lambda pricing, 2026). The dispatcher's own cost is not included.
  */
 final class Cost {
-    static final double GB_SECOND = 0.000_016_666_7;
+    static final double GB_SECOND = AdvisedBase.LAMBDA_GB_SECOND;
     static final double INVOCATION = 0.20 / 1_000_000;
 
     private static final double MEGABYTES_PER_GB = 1024;

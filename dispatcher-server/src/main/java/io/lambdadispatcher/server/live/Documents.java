@@ -186,6 +186,7 @@ public final class Documents {
             members.put("launchesInLastMinute", capacity.launchesInLastMinute());
             put(members, "launchesBlocked", capacity.blockedReason());
             put(members, "base", base(capacity.base()));
+            put(members, "advisedBase", advisedBase(capacity.advisedBase()));
             put(members, "rollout", rollout(capacity.rollout()));
         }
         put(members, "breakers", breakers(pool.function()));
@@ -239,6 +240,19 @@ public final class Documents {
         members.put("concurrency", of.concurrency());
         members.put("busy", of.busy());
         members.put("excess", rounded(of.excess(), 1));
+        put(members, "version", of.version().isEmpty() ? null : of.version());
+        put(members, "versionDifference", of.versionDifference());
+        return members;
+    }
+
+    private static @Nullable Object advisedBase(CapacitySnapshot.@Nullable AdvisedBase of) {
+        if (of == null) {
+            return null;
+        }
+        Map<String, Object> members = new LinkedHashMap<>();
+        members.put("concurrency", of.concurrency());
+        members.put("dollarsPerHour", rounded(of.dollarsPerHour(), 6));
+        members.put("dollarsPerHourNow", rounded(of.dollarsPerHourNow(), 6));
         return members;
     }
 

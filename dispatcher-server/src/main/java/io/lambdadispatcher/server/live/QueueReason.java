@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DownstreamBudget;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
@@ -48,10 +49,8 @@ record QueueReason(WaitReason reason, String detail) {
     }
 
     private static String starting(int workers) {
-        return switch (workers) {
-            case 0 -> "none is starting yet";
-            case 1 -> "1 worker is starting";
-            default -> workers + " workers are starting";
-        };
+        return workers == 0
+                ? "none is starting yet"
+                : PrintableText.counted(workers, "worker is starting", "workers are starting");
     }
 }

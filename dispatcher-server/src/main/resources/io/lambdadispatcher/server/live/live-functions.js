@@ -122,10 +122,23 @@ function workers(of) {
       `${of.workersDesired} desired, ${of.workersStarting} starting, ${of.workersDraining} draining, ${of.workersEjected} ejected, ${plural(of.launchesInLastMinute, "launch", "launches")} in the last minute`));
 }
 
+function advised({advisedBase, base}) {
+  if (!advisedBase || !(base || advisedBase.concurrency)) return null;
+  const each = base ? base.concurrency / base.workers : 0;
+  const size = each ? ` (${plural(Math.ceil(advisedBase.concurrency / each), "worker")} of the present size)` : "";
+  return element("p", {class: "soft"},
+    `Advised base: ${plural(advisedBase.concurrency, "concurrent request")}${size}. With the traffic of the last hours, an hour costs ${dollars(advisedBase.dollarsPerHour)} with it, `
+    + `and ${dollars(advisedBase.dollarsPerHourNow)} ${base ? "with the present base" : "without a base"}.`);
+}
+
 function launching(of) {
   if (of.workersDesired === undefined) return element("p", {class: "soft"}, `${number(of.workersReady)} of ${number(of.workersConnected)} connected workers are ready. None is launched here.`);
   if (of.launchesBlocked) return element("p", {class: "warn"}, sentence(of.launchesBlocked));
   return of.waitReason === "max_workers" ? element("p", {class: "warn"}, "No more workers may be launched.") : element("p", {class: "soft"}, "Launching is not limited.");
+}
+
+function versions(of) {
+  return of.base?.versionDifference ? element("p", {class: "warn"}, sentence(of.base.versionDifference)) : null;
 }
 
 function rollout(of) {
@@ -168,6 +181,7 @@ function trouble(of) {
   if (openBreakers(of).length) return "breaker open";
   if (of.rollout?.state === "stopped") return "version stopped";
   if (of.workersEjected) return "worker ejected";
+  if (of.base?.versionDifference) return "versions differ";
   if (of.launchesBlocked) return "launches limited";
   return of.queued ? "workers start" : undefined;
 }
@@ -182,7 +196,7 @@ function card(of, {changes = [], now, hour}, alone) {
       element("span", {class: "pill " + (what ? "bad" : "good")}, what ?? "calm"), " ",
       element("span", {class: "soft"}, [perSecond(rate(of, REQUESTS)), `p50 ${latency(latest(of)[FIRST_BYTE_P50])}`, `p99 ${latency(latest(of)[FIRST_BYTE_P99])}`, staff,
         of.dollarsLastHour === undefined ? null : `${dollars(of.dollarsLastHour)} ${hour}`].filter(Boolean).join(" · "))),
-    open ? [waiting(of), failing(of), breakers(of), rollout(of), workers(of), element("div", {class: "line"}, launching(of),
+    open ? [waiting(of), failing(of), breakers(of), rollout(of), versions(of), workers(of), advised(of), element("div", {class: "line"}, launching(of),
       of.workersDesired === undefined ? null : element("button", {type: "button", class: "small", "data-do": paused ? "launchingOn" : "launchingOff", "data-function": of.name},
         (paused ? "Resume" : "Pause") + " launching")), charts(of, changes, now), cost(of, hour)] : []);
 }

@@ -98,6 +98,7 @@ class ChangeLogTest {
                 0,
                 0,
                 null,
+                null,
                 new RolloutSnapshot(state, "1", newVersion, percent, 0, reason),
                 null)));
     }

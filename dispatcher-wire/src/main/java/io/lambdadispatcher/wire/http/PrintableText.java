@@ -26,6 +26,16 @@ public final class PrintableText {
 
     private PrintableText() {}
 
+    /**
+     * Returns a number with what it counts.
+     *
+     * @param one what follows if the number is 1
+     * @param many what follows otherwise
+     */
+    public static String counted(long number, String one, String many) {
+        return number + " " + (number == 1 ? one : many);
+    }
+
     /** Returns a duration as settings have it, for example {@code 30 s} or {@code 1500 ms}. */
     public static String of(Duration duration) {
         long millis = duration.toMillis();

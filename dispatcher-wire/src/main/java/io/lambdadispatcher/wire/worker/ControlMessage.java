@@ -32,8 +32,7 @@ public sealed interface ControlMessage {
      * @param streams worker streams the worker will open on this connection, 16 bits
      * @param remainingMillis until the worker must be gone, 32 bits; {@link #NO_DEADLINE} = never
      * @param agent software and version, for logs; at most 255 bytes
-     * @param functionVersion version of the function's code, for operators; at most 255 bytes,
-     *     empty = not known
+     * @param functionVersion version of the function's code; at most 255 bytes, empty = not known
      * @param logStream name of the log that has the worker's output, for operators; at most 255
      *     bytes, empty = not known
      * @param zone availability zone in which the worker runs; at most 255 bytes, empty = not known

@@ -48,6 +48,12 @@ class PrintableTextTest {
     }
 
     @Test
+    void should_say_what_is_counted_in_singular_and_plural() {
+        assertThat(List.of(0, 1, 2).stream().map(each -> PrintableText.counted(each, "line was", "lines were")))
+                .containsExactly("0 lines were", "1 line was", "2 lines were");
+    }
+
+    @Test
     void should_cut_what_is_too_long() {
         assertThat(PrintableText.of("abc\n", 4)).isEqualTo("abc\\u000a");
         assertThat(PrintableText.of("abc\nd", 4)).isEqualTo("abc\\u000a...");

@@ -13,6 +13,8 @@ public final class FunctionName {
     private static final Pattern FORM = Pattern.compile("(arn:aws[a-zA-Z-]*:lambda:[a-z0-9-]+:)?(\\d{12}:)?(function:)?"
             + "[a-zA-Z0-9-_.]+(:(\\$LATEST|[a-zA-Z0-9-_]+))?");
     private static final int QUALIFIER = 5;
+    private static final int LONGEST_QUALIFIER = 128;
+    private static final Pattern QUALIFIER_FORM = Pattern.compile("[a-zA-Z0-9-_]+");
     private static final Pattern VERSION = Pattern.compile("\\$LATEST|\\d+");
 
     private FunctionName() {}
@@ -25,6 +27,16 @@ public final class FunctionName {
         return name.length() <= LONGEST && FORM.matcher(name).matches();
     }
 
+    /** Returns whether a text can follow the name of a function, as a published version or alias. */
+    static boolean canQualify(String text) {
+        return text.length() <= LONGEST_QUALIFIER && QUALIFIER_FORM.matcher(text).matches();
+    }
+
+    /** Returns whether a qualifier is a version, and no alias. */
+    static boolean isVersion(String qualifier) {
+        return VERSION.matcher(qualifier).matches();
+    }
+
     /** Returns the name without {@code :version} or {@code :alias}. */
     static String unqualified(String name) {
         String qualifier = qualifier(name);
@@ -34,7 +46,7 @@ public final class FunctionName {
     /** Returns the alias in the name, or {@code null} if it names a version, or none. */
     static @Nullable String alias(String name) {
         String qualifier = qualifier(name);
-        return qualifier == null || VERSION.matcher(qualifier).matches() ? null : qualifier;
+        return qualifier == null || isVersion(qualifier) ? null : qualifier;
     }
 
     private static @Nullable String qualifier(String name) {

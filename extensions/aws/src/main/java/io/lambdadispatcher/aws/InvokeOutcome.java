@@ -80,8 +80,13 @@ final class InvokeOutcome {
         return text.toString();
     }
 
+    /** Returns the failure of a stage that another stage may have wrapped. */
+    static Throwable unwrapped(Throwable error) {
+        return error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+    }
+
     static WorkerExit of(Throwable error) {
-        Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+        Throwable cause = unwrapped(error);
         if (cause instanceof TooManyRequestsException throttled) {
             return new WorkerExit(
                     Cause.THROTTLED, oneLine(throttled.reasonAsString() + ": " + PrintableText.ofFailure(throttled)));

@@ -8,7 +8,6 @@ import io.netty.util.concurrent.DefaultThreadFactory;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -104,7 +103,7 @@ public final class LambdaInvoker implements FunctionInvoker {
     }
 
     private static InvokeException exception(String lambda, Throwable error) {
-        Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+        Throwable cause = InvokeOutcome.unwrapped(error);
         return new InvokeException(reason(cause), lambda + ": " + PrintableText.ofFailure(cause), cause);
     }
 

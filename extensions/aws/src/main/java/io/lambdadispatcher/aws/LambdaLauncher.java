@@ -2,6 +2,7 @@ package io.lambdadispatcher.aws;
 
 import io.lambdadispatcher.core.spi.LaunchPayload;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.time.Duration;
@@ -36,6 +37,7 @@ import software.amazon.awssdk.services.lambda.model.InvocationType;
 import software.amazon.awssdk.services.lambda.model.InvokeRequest;
 import software.amazon.awssdk.services.lambda.model.InvokeResponse;
 import software.amazon.awssdk.services.lambda.model.LogType;
+import software.amazon.awssdk.services.lambda.model.ResourceNotFoundException;
 
 /**
  * Starts workers on AWS Lambda. Each worker is one synchronous invocation, which stays open until
@@ -51,8 +53,9 @@ import software.amazon.awssdk.services.lambda.model.LogType;
  * }</pre>
  *
  * <p><b>Permissions.</b> Credentials come from the SDK's default chain. They need {@code
- * lambda:InvokeFunction} on the functions. To follow an alias, see {@link #version}, they also need
- * {@code lambda:GetAlias}, and {@code lambda:InvokeFunction} on all versions of the function.
+ * lambda:InvokeFunction} on the functions. To follow an alias, see {@link #version}, or the version
+ * of a base, see {@link #versionLike}, they also need {@code lambda:GetAlias}, and {@code
+ * lambda:InvokeFunction} on all versions of the function.
  *
  * <p><b>Threading.</b> Any thread. Requests are signed and sent on one thread of the launcher.
  */
@@ -189,27 +192,60 @@ public final class LambdaLauncher implements WorkerLauncher {
         if (alias == null) {
             return CompletableFuture.completedStage("");
         }
-        String name = FunctionName.unqualified(lambda);
+        return ofAlias(FunctionName.unqualified(lambda), alias);
+    }
+
+    /**
+     * Returns the version that external workers state if they state its number, or the version of
+     * the alias whose name they state. As with {@link #version}, Lambda is asked whether it may be
+     * invoked. That starts nothing. Does not block.
+     *
+     * @return the number of the version, or an empty text if the function has no such version or
+     *     alias. Fails as {@link #version} does
+     * @throws IllegalArgumentException if the builder did not name the function
+     */
+    @Override
+    public CompletionStage<String> versionLike(String function, String stated) {
+        String name = FunctionName.unqualified(lambda(function));
+        if (!FunctionName.canQualify(stated)) {
+            return CompletableFuture.completedStage("");
+        }
+        return (FunctionName.isVersion(stated) ? invocable(name, stated) : ofAlias(name, stated))
+                .exceptionallyCompose(error -> isMissing(error)
+                        ? CompletableFuture.completedStage("")
+                        : CompletableFuture.failedStage(error));
+    }
+
+    private static boolean isMissing(Throwable error) {
+        return InvokeOutcome.unwrapped(error).getCause() instanceof ResourceNotFoundException;
+    }
+
+    private CompletionStage<String> ofAlias(String name, String alias) {
         return asked(
-                        "GetAlias of " + lambda,
+                        "GetAlias of " + name + ":" + alias,
                         () -> client.getAlias(
                                 get -> get.functionName(name).name(alias).overrideConfiguration(LambdaLauncher::brief)))
                 .thenCompose(answer -> permitted(name, answer.functionVersion()));
     }
 
     private CompletionStage<String> permitted(String name, String version) {
-        String both = name + ":" + version;
-        return permitted.contains(both)
+        return permitted.contains(name + ":" + version)
                 ? CompletableFuture.completedStage(version)
-                : asked(
-                                "Invoke of " + both,
-                                () -> client.invoke(dryRun -> qualified(dryRun, name, version)
-                                        .overrideConfiguration(LambdaLauncher::brief)
-                                        .invocationType(InvocationType.DRY_RUN)))
-                        .thenApply(answer -> {
-                            permitted.add(both);
-                            return version;
-                        });
+                : invocable(name, version);
+    }
+
+    /** Asks Lambda whether a version exists and may be invoked. */
+    private CompletionStage<String> invocable(String name, String version) {
+        String both = name + ":" + version;
+        return asked(
+                        "Invoke of " + both,
+                        () -> client.invoke(dryRun -> qualified(dryRun, name, version)
+                                .overrideConfiguration(LambdaLauncher::brief)
+                                .invocationType(InvocationType.DRY_RUN)))
+                .thenApply(answer -> {
+                    permitted.add(both);
+                    return version;
+                });
     }
 
     private static void brief(AwsRequestOverrideConfiguration.Builder of) {
@@ -221,7 +257,7 @@ public final class LambdaLauncher implements WorkerLauncher {
         return CompletableFuture.supplyAsync(request, caller)
                 .thenCompose(Function.identity())
                 .exceptionallyCompose(error -> CompletableFuture.failedStage(new IllegalStateException(
-                        what + ": " + InvokeOutcome.of(error).detail())));
+                        what + ": " + InvokeOutcome.of(error).detail(), InvokeOutcome.unwrapped(error))));
     }
 
     private String lambda(String function) {
@@ -304,8 +340,11 @@ public final class LambdaLauncher implements WorkerLauncher {
             Thread.currentThread().interrupt();
         } catch (TimeoutException | ExecutionException e) {
             log.info(
-                    "{} Lambda invocations have not returned yet",
-                    left.stream().filter(i -> !i.exit.isDone()).count());
+                    "{} not returned yet",
+                    PrintableText.counted(
+                            left.stream().filter(i -> !i.exit.isDone()).count(),
+                            "Lambda invocation has",
+                            "Lambda invocations have"));
         }
         left.forEach(Invoke::kill);
         caller.shutdownNow();

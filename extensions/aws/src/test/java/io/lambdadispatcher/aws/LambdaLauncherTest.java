@@ -190,6 +190,70 @@ class LambdaLauncherTest {
         assertThatThrownBy(() -> version.get(20, TimeUnit.SECONDS)).hasMessageContaining("GetAlias of hello:live: ");
     }
 
+    private CompletableFuture<String> versionLike(String stated) {
+        return launcher.versionLike("api", stated).toCompletableFuture();
+    }
+
+    @Test
+    void should_find_the_published_version_whose_number_the_base_states() throws Exception {
+        CompletableFuture<String> version = versionLike("8");
+        FakeLambda.Invoke dryRun = lambda.take();
+        assertThat(dryRun.header("X-Amz-Invocation-Type")).isEqualTo("DryRun");
+        assertThat(dryRun.exchange().getRequestURI())
+                .hasToString("/2015-03-31/functions/hello/invocations?Qualifier=8");
+        dryRun.answer(204, Map.of(), "");
+
+        assertThat(version.get(20, TimeUnit.SECONDS)).isEqualTo("8");
+    }
+
+    @Test
+    void should_notice_that_the_version_that_the_base_states_was_deleted() throws Exception {
+        CompletableFuture<String> version = versionLike("8");
+        lambda.take().answer(204, Map.of(), "");
+        assertThat(version.get(20, TimeUnit.SECONDS)).isEqualTo("8");
+        CompletableFuture<String> again = versionLike("8");
+        lambda.take().error(404, "ResourceNotFoundException", "{\"Message\":\"Function not found\"}");
+
+        assertThat(again.get(20, TimeUnit.SECONDS)).isEmpty();
+    }
+
+    @Test
+    void should_find_the_version_of_the_alias_that_the_base_states() throws Exception {
+        CompletableFuture<String> version = versionLike("release-42");
+        FakeLambda.Invoke get = lambda.take();
+        assertThat(get.path()).isEqualTo("/2015-03-31/functions/hello/aliases/release-42");
+        get.answer(200, Map.of(), "{\"Name\":\"release-42\",\"FunctionVersion\":\"9\"}");
+        lambda.take().answer(204, Map.of(), "");
+
+        assertThat(version.get(20, TimeUnit.SECONDS)).isEqualTo("9");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"8", "release-42"})
+    void should_find_no_version_that_is_not_published(String stated) throws Exception {
+        CompletableFuture<String> version = versionLike(stated);
+        lambda.take().error(404, "ResourceNotFoundException", "{\"Message\":\"Function not found\"}");
+
+        assertThat(version.get(20, TimeUnit.SECONDS)).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"1.4.2", "$LATEST"})
+    void should_ask_for_no_version_that_lambda_cannot_have_published(String stated) {
+        assertThat(versionLike(stated)).isCompletedWithValue("");
+        assertThat(lambda.untaken()).isZero();
+    }
+
+    @Test
+    void should_not_take_a_missing_permission_for_a_missing_version() {
+        CompletableFuture<String> version = versionLike("8");
+        assertThatThrownBy(() -> {
+                    lambda.take().error(403, "AccessDeniedException", "{\"Message\":\"may not invoke\"}");
+                    version.get(20, TimeUnit.SECONDS);
+                })
+                .hasMessageContaining("Invoke of hello:8: may not invoke");
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {

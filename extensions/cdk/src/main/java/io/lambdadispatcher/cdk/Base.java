@@ -10,6 +10,7 @@ import software.amazon.awscdk.services.ecs.CloudMapOptions;
 import software.amazon.awscdk.services.ecs.ContainerDefinition;
 import software.amazon.awscdk.services.ecs.FargateService;
 import software.amazon.awscdk.services.ecs.Secret;
+import software.amazon.awscdk.services.lambda.IVersion;
 import software.amazon.awscdk.services.servicediscovery.PrivateDnsNamespace;
 
 /**
@@ -47,5 +48,10 @@ record Base(FargateService service, ContainerDefinition container, int streams) 
         container.addEnvironment("LAMBDA_DISPATCHER_FUNCTION", function);
         container.addEnvironment("LAMBDA_DISPATCHER_STREAMS", Integer.toString(streams));
         container.addSecret("LAMBDA_DISPATCHER_SECRET", workersSecret);
+    }
+
+    /** Lets the containers say which version of the function has the same code. */
+    void state(IVersion version) {
+        container.addEnvironment("AWS_LAMBDA_FUNCTION_VERSION", version.getVersion());
     }
 }

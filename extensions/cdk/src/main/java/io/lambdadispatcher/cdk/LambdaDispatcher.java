@@ -79,8 +79,8 @@ import software.constructs.Construct;
  * address of the task that launched them, so the load balancer has no listener for the worker port.
  *
  * <p><b>Permissions.</b> The tasks may call {@code lambda:InvokeFunction} on the function, with an
- * alias also {@code lambda:GetAlias}, in a fleet use its table and its secret, and, if {@code
- * metrics.endpoint} is CloudWatch's, put metrics there. They have no other permission.
+ * alias or a base also {@code lambda:GetAlias}, in a fleet use its table and its secret, and, if
+ * {@code metrics.endpoint} is CloudWatch's, put metrics there. They have no other permission.
  *
  * <p><b>Errors.</b> Values that cannot be right throw {@link IllegalArgumentException} when they
  * are given. The dispatcher itself checks all settings when it starts. If it refuses them, ECS
@@ -159,6 +159,9 @@ public final class LambdaDispatcher extends Construct {
                     WORKER_PORT,
                     Objects.requireNonNull(from.settings.all().get("function.name")),
                     Objects.requireNonNull(secrets.get("workers.secret")));
+            if (from.function instanceof IAlias alias) {
+                from.base.state(alias.getVersion());
+            }
         }
         if (from.alarmTopic != null) {
             new Monitoring(this, function, from.alarmTopic);
@@ -195,9 +198,13 @@ public final class LambdaDispatcher extends Construct {
     private void followAlias(IAlias alias) {
         IFunction all = alias.getVersion().getLambda();
         all.grantInvoke(task.getTaskRole());
+        allowGetAlias(all);
+    }
+
+    private void allowGetAlias(IFunction function) {
         task.addToTaskRolePolicy(PolicyStatement.Builder.create()
                 .actions(List.of("lambda:GetAlias"))
-                .resources(List.of(all.getFunctionArn(), all.getFunctionArn() + ":*"))
+                .resources(List.of(function.getFunctionArn(), function.getFunctionArn() + ":*"))
                 .build());
     }
 
@@ -207,6 +214,10 @@ public final class LambdaDispatcher extends Construct {
             followAlias(alias);
         } else {
             function.grantInvoke(task.getTaskRole());
+            if (from.base != null) {
+                // Its containers may state the name of an alias.
+                allowGetAlias(function);
+            }
         }
         Map<String, String> settings = new TreeMap<>(from.settings.all());
         settings.put("aws.region", Stack.of(this).getRegion());
@@ -514,7 +525,8 @@ public final class LambdaDispatcher extends Construct {
          * traffic. The function is invoked only for what exceeds it, so {@code
          * function.min-workers} is 0 by default. The dispatchers become a {@link #fleet}, and the
          * containers find them by a DNS name. Each container still needs its handler or web
-         * application, see the page "Burst a service to Lambda".
+         * application, see the page "Burst a service to Lambda". With an alias, the containers state
+         * its version, which launched workers follow.
          *
          * @param service in the same stack and VPC
          * @param container gets the environment variables and the secret of a worker

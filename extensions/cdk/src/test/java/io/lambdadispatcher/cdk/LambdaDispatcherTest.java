@@ -718,6 +718,39 @@ class LambdaDispatcherTest {
         return Map.of("Name", name, "Value", value);
     }
 
+    /** Launched workers have this version until the containers have been replaced. */
+    @Test
+    void should_let_a_base_state_the_version_of_the_alias() {
+        IVersion version = Version.fromVersionAttributes(
+                stack,
+                "Version",
+                VersionAttributes.builder()
+                        .lambda(function("Shop").timeout(Duration.minutes(15)).build())
+                        .version("7")
+                        .build());
+        IAlias live = Alias.fromAliasAttributes(
+                stack,
+                "Live",
+                AliasAttributes.builder()
+                        .aliasName("live")
+                        .aliasVersion(version)
+                        .build());
+        withBase(builder("shop", live), 10).build();
+
+        Map<String, Object> base = Rendered.map(Rendered.list(Rendered.of(stack)
+                        .one("AWS::ECS::TaskDefinition", "BaseTask")
+                        .get("ContainerDefinitions"))
+                .get(0));
+        assertThat(Rendered.list(base.get("Environment"))).contains(variable("AWS_LAMBDA_FUNCTION_VERSION", "7"));
+    }
+
+    @Test
+    void should_allow_the_tasks_to_find_the_version_that_a_base_states() {
+        withBase(builder(), 10).build();
+
+        assertThat(Rendered.of(stack).allowedToTasks()).containsKeys("lambda:InvokeFunction", "lambda:GetAlias");
+    }
+
     @Test
     void should_keep_a_minimum_that_is_set_before_the_base() {
         withBase(builder().setting("function.min-workers", "2"), 10).build();

@@ -171,6 +171,10 @@ public final class DispatcherMetrics implements DispatcherObserver {
                 };
     }
 
+    private static double advisedBase(CapacitySnapshot seen) {
+        return seen.advisedBase() == null ? Double.NaN : seen.advisedBase().concurrency();
+    }
+
     private static double leaseAgeSeconds(FleetSnapshot fleet) {
         return fleet.leaseAgeMillis() < 0 ? Double.NaN : fleet.leaseAgeMillis() / 1000.0;
     }
@@ -195,6 +199,7 @@ public final class DispatcherMetrics implements DispatcherObserver {
             gauge(Meters.WORKERS_EJECTED, function, launching, CapacitySnapshot::ejected);
             gauge(Meters.LAUNCHES_BLOCKED, function, launching, seen -> seen.blockedReason() == null ? 0 : 1);
             gauge(Meters.ROLLOUT, function, launching, DispatcherMetrics::rollout);
+            gauge(Meters.BASE_ADVISED, function, launching, DispatcherMetrics::advisedBase);
             FunctionCounter.builder(
                             Meters.SPENDING.title(),
                             launching,

@@ -49,6 +49,10 @@ enum Meters {
     WORKERS("workers", null, "Connected workers"),
     WORKERS_READY("workers.ready", null, "Workers that accept requests"),
     WORKERS_READY_BASE("workers.ready.base", null, "Base workers that accept requests"),
+    BASE_ADVISED(
+            "base.advised.concurrency",
+            null,
+            "Concurrent requests for which the base should have workers, at the least cost for the traffic of the last hours"),
     WORKER_STREAMS("worker.streams", null, "Open worker streams"),
     WORKER_STREAMS_FREE("worker.streams.free", null, "Free worker streams"),
     QUEUED("requests.queued", null, "Queued requests, which wait for a worker stream"),

@@ -3,6 +3,7 @@ package io.lambdadispatcher.micrometer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.CapacitySnapshot.AdvisedBase;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
@@ -157,7 +158,7 @@ class DispatcherMetricsTest {
     @Test
     void should_show_pools_launches_and_clients_as_they_are_at_the_scrape() {
         CapacitySnapshot launching =
-                new CapacitySnapshot("a", 4, 1, 2, 1, 0, 5, 7.5, 90.5, null, null, "the switch is off");
+                new CapacitySnapshot("a", 4, 1, 2, 1, 0, 5, 7.5, 90.5, null, new AdvisedBase(60, 0.2, 0.3), null, "the switch is off");
         AtomicInteger looks = new AtomicInteger();
         observer.watch(
                 List.of("a", "b"),
@@ -177,6 +178,7 @@ class DispatcherMetricsTest {
                 .contains("lambda_dispatcher_worker_streams_free{function=\"a\"} 60.0\n")
                 .contains("lambda_dispatcher_requests_queued{function=\"a\"} 7.0\n")
                 .contains("lambda_dispatcher_workers_desired{function=\"a\"} 4.0\n")
+                .contains("lambda_dispatcher_base_advised_concurrency{function=\"a\"} 60.0\n")
                 .contains("lambda_dispatcher_launches_blocked{function=\"a\"} 1.0\n")
                 .contains("lambda_dispatcher_launches_blocked{function=\"b\"} 0.0\n")
                 .contains("lambda_dispatcher_worker_gigabyte_seconds_total{function=\"a\"} 90.5\n")

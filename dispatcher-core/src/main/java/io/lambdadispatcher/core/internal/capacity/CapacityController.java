@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,6 +52,7 @@ public final class CapacityController {
     private final DownstreamShares downstream;
     private final Recycling recycling;
     private final Retirement retirement = new Retirement();
+    private final BaseAdvice advice = new BaseAdvice();
 
     private FunctionOptions function;
     /** The fleet at the latest evaluation. */
@@ -252,9 +254,14 @@ public final class CapacityController {
         target.spend().addInvocations(nanos);
     }
 
-    /** Records which version the launcher names; empty = it knows no versions. */
-    public void onVersion(String version) {
+    /** Records which version the launcher names. */
+    public void onVersion(NamedVersion version) {
         rollout.onNamed(version);
+    }
+
+    /** Returns the version that new workers should match, because the base states it; or empty. */
+    public String baseVersion() {
+        return rollout.baseVersion();
     }
 
     /** Records that a worker must not serve, because the fleet has given it up. */
@@ -338,6 +345,8 @@ public final class CapacityController {
             started = true;
             secondNanos = nowNanos;
             everySecond(draft, seen);
+            advice.onSecond(
+                    nowNanos, demand.busy() + demand.pending() + view.streams() * target.utilization());
             downstream.tell(draft, workers, !view.prepaid());
         }
         recycling.markNext(nowNanos, function.capacity().maxWorkerAge());
@@ -409,17 +418,36 @@ public final class CapacityController {
     }
 
     private void scaleIn(PlanDraft draft) {
-        int watched = rollout.unseenWatched(target.wanted(), workers);
-        int kept = Math.max(0, target.kept() - Math.max(0, fleet.workers() - watched));
-        List<WorkerLife> ready = workers.readyLaunched();
-        // Without traffic, nothing can be watched.
-        ready.removeIf(worker -> target.kept() > 0 && rollout.isWatched(worker));
         int draining = workers.count(worker -> worker.is(State.DRAINING) && !worker.isBase());
-        Retirement.surplus(ready, kept, draining, workers.base(WorkerLife::concurrency) > 0)
+        Retirement.drained(candidates(), kept(), draining, workers.base(WorkerLife::concurrency) > 0)
                 .forEach(worker -> draft.drain(worker, DrainCode.SCALE_IN, WorkerReasons.ofDrain(DrainCode.SCALE_IN)));
     }
 
+    /** Returns how many of the {@link #candidates} scale-in keeps. */
+    private int kept() {
+        int watched = rollout.unseenWatched(target.wanted(), workers);
+        return Math.max(0, target.kept() - Math.max(0, fleet.workers() - watched));
+    }
+
+    /** Returns the workers that scale-in may drain if there are too many. */
+    private List<WorkerLife> candidates() {
+        List<WorkerLife> ready = workers.readyLaunched();
+        // Without traffic, nothing can be watched.
+        ready.removeIf(worker -> target.kept() > 0 && rollout.isWatched(worker));
+        return ready;
+    }
+
     // What is known.
+
+    /**
+     * Returns the connected workers of this dispatcher that are not needed, and drain in the next
+     * seconds. In a fleet, each dispatcher has its turn to drain some.
+     */
+    public Set<String> surplus() {
+        return Retirement.surplus(candidates(), kept()).stream()
+                .map(worker -> worker.id)
+                .collect(Collectors.toSet());
+    }
 
     /**
      * Returns what the fleet must know after an evaluation.
@@ -486,7 +514,14 @@ public final class CapacityController {
                         ready,
                         workers.base(WorkerLife::concurrency),
                         workers.base(WorkerLife::busy),
-                        target.launchedStreams());
+                        target.launchedStreams(),
+                        rollout.baseVersion(),
+                        rollout.baseDifference());
+    }
+
+    private CapacitySnapshot.@Nullable AdvisedBase advisedBase() {
+        double gigabytes = function.launching().workerMegabytes() / 1024.0 / function.streamsPerWorker();
+        return advice.advise(workers.base(WorkerLife::concurrency), target.utilization(), gigabytes);
     }
 
     /**
@@ -511,6 +546,7 @@ public final class CapacityController {
                 target.spend().lastHourGbSeconds(),
                 target.spend().totalGbSeconds(),
                 base(),
+                advisedBase(),
                 rollout.snapshot(workers),
                 obstacle == null ? target.obstacle() : obstacle);
     }

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.capacity;
 import io.lambdadispatcher.core.internal.capacity.WorkerLife.State;
 import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -165,6 +166,7 @@ final class DownstreamShares {
                         + " connections each"
                         + (ghosts.isEmpty()
                                 ? ""
-                                : ". " + ghosts.size() + " further workers are lost and may still run");
+                                : ". " + PrintableText.counted(ghosts.size(), "further worker is", "further workers are")
+                                        + " lost and may still run");
     }
 }

@@ -107,27 +107,35 @@ final class Retirement {
     }
 
     /**
-     * Returns the surplus workers that must drain now: the ejected ones first, then the least busy.
-     * Starting workers do not count, because they serve no requests yet.
+     * Returns the workers of which there are too many, in the order in which they drain: the
+     * ejected ones first, then the least busy. Starting workers do not count, because they serve no
+     * requests yet.
+     */
+    static List<WorkerLife> surplus(List<WorkerLife> ready, int kept) {
+        List<WorkerLife> ours = ready.stream()
+                .filter(worker -> worker.ours)
+                .sorted(Comparator.comparing(WorkerLife::isEjected).reversed().thenComparingInt(WorkerLife::busy))
+                .toList();
+        int serving = (int) ready.stream()
+                .filter(worker -> !worker.isEjected() && !worker.isExpiring())
+                .count();
+        return ours.subList(0, Math.max(0, Math.min(serving - kept, ours.size())));
+    }
+
+    /**
+     * Returns the surplus workers that must drain now.
      *
      * <p>A draining worker with requests in flight costs as much as before, until its grace period
      * ends. So busy workers drain only if fewer workers are draining than ready, or if none is to
      * be kept. Otherwise, slow clients and a load that rises and falls could accumulate any number
      * of draining workers.
      */
-    static List<WorkerLife> surplus(List<WorkerLife> ready, int kept, int draining, boolean besideBase) {
-        List<WorkerLife> ours = ready.stream()
-                .filter(worker -> worker.ours)
-                .sorted(Comparator.comparing(WorkerLife::isEjected).reversed().thenComparingInt(WorkerLife::busy))
-                .toList();
-        long serving = ready.stream()
-                .filter(worker -> !worker.isEjected() && !worker.isExpiring())
-                .count();
+    static List<WorkerLife> drained(List<WorkerLife> ready, int kept, int draining, boolean besideBase) {
         double fraction = besideBase ? SCALE_IN_FRACTION_BESIDE_BASE : SCALE_IN_FRACTION;
-        double most = Math.max(1, Math.ceil(ours.size() * fraction));
-        int leaving = (int) Math.min(Math.min(serving - kept, most), ours.size());
+        long ours = ready.stream().filter(worker -> worker.ours).count();
         int room = ready.size() - draining;
-        return ours.subList(0, Math.max(0, leaving)).stream()
+        return surplus(ready, kept).stream()
+                .limit(Math.max(1, (long) Math.ceil(ours * fraction)))
                 .filter(worker -> worker.busy() == 0 || room > 0 || kept == 0)
                 .toList();
     }

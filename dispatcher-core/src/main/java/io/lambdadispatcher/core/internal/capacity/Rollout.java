@@ -27,7 +27,12 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * From each state, it returns to STEADY if the launcher names the old version again. While the
- * state is STEADY, the launcher chooses the version of new workers. Otherwise, this class does.
+ * state is STEADY and the launcher itself names the version, too, the launcher chooses the version
+ * of new workers. Otherwise, this class does.
+ *
+ * <p>The base only changes the answer of the launcher: if a version matches that of the base, the
+ * launcher names this one. It serves there already. So it is not watched, and the state becomes
+ * ROLLING at once. It can still be stopped. While the answer is not certain, the phase stays.
  *
  * <p>In a fleet, all dispatchers share the {@link RolloutPhase}. One of them, the conductor,
  * decides that it changes, except that each can stop the change. Without a fleet, the dispatcher is
@@ -65,13 +70,12 @@ public final class Rollout {
     }
 
     private final VersionComparison comparison = new VersionComparison();
+    private final BaseVersion base = new BaseVersion();
     private LaunchLimits limits;
     private Seat seat = Seat.ALONE;
     private @Nullable RolloutPhase phase;
     private @Nullable String proposal;
     private String adopted = "";
-    /** The version that the launcher names; {@code null} = it has not answered yet. */
-    private @Nullable String named;
 
     private Wish wish = Wish.NONE;
     private boolean surprised;
@@ -96,9 +100,9 @@ public final class Rollout {
 
     // Events.
 
-    /** Records which version the launcher names; empty = it knows no versions. */
-    void onNamed(String version) {
-        named = version;
+    /** Records which version the launcher names. */
+    void onNamed(NamedVersion version) {
+        base.onNamed(version);
     }
 
     /** Stops a change that has begun. The old version keeps serving. */
@@ -116,7 +120,7 @@ public final class Rollout {
         seat = as;
         if (!as.conducts()) {
             // It will be old when this dispatcher becomes the conductor again.
-            named = null;
+            base.onNamed(null);
         }
         adopt(as.phase());
     }
@@ -168,7 +172,7 @@ public final class Rollout {
         if (next != null && last != null && next.isSameStep(last)) {
             return;
         }
-        if (next != null && next.is(State.WATCHING)) {
+        if (next != null && begins(last, next)) {
             comparison.begin();
         } else if (next != null && last != null && completes(last, next)) {
             comparison.complete();
@@ -178,6 +182,11 @@ public final class Rollout {
         watching = false;
         watchedNanos = 0;
         failedLaunches = 0;
+    }
+
+    /** Returns whether both versions are compared from now on. */
+    private static boolean begins(@Nullable RolloutPhase last, RolloutPhase next) {
+        return next.is(State.WATCHING) || next.is(State.ROLLING) && (last == null || !last.is(State.WATCHING));
     }
 
     private static boolean completes(RolloutPhase last, RolloutPhase next) {
@@ -191,11 +200,13 @@ public final class Rollout {
 
     /** Records that a launched worker is ready for the first time. */
     void onReady(WorkerLife worker) {
+        NamedVersion answer = base.answer();
         boolean otherThanExpected = phase != null
                 && phase.is(State.STEADY)
-                && phase.version().equals(named)
+                && answer != null
+                && phase.version().equals(answer.version())
                 && !worker.version.isEmpty()
-                && !worker.version.equals(named);
+                && !worker.version.equals(answer.version());
         surprised |= otherThanExpected;
     }
 
@@ -249,10 +260,10 @@ public final class Rollout {
             return "";
         }
         return switch (phase.state()) {
-            case STEADY -> "";
+            // So that the launcher can use what it keeps for its own version.
+            case STEADY -> phase.isOfBase() ? phase.version() : "";
             case WATCHING -> watched ? phase.next() : phase.version();
-            case ROLLING -> phase.next();
-            case STOPPED -> phase.version();
+            case ROLLING, STOPPED -> phase.launchVersion();
         };
     }
 
@@ -310,6 +321,7 @@ public final class Rollout {
      * @param mayBegin whether workers of a previous dispatcher have had the time to dial in
      */
     void onSecond(long nowNanos, WorkerLives workers, boolean mayBegin) {
+        base.onSecond(workers);
         if (++seconds % PERIOD_SECONDS == 0 && (phase == null || !isChanging(phase))) {
             comparison.rotate();
         }
@@ -347,24 +359,35 @@ public final class Rollout {
                 return firstStep(now.version(), now.next());
             }
         }
-        if (!seat.conducts() || named == null) {
+        NamedVersion answer = base.answer();
+        if (!seat.conducts() || answer == null || !mayBegin || needsBase(now)) {
             return now;
         }
+        String named = answer.version();
         if (named.isEmpty()) {
             return null;
         }
         if (now == null) {
-            return mayBegin ? first(named, workers) : null;
+            return first(named, workers);
         }
         if (named.equals(now.version())) {
             return returned(now, workers);
         }
+        boolean same = named.equals(now.next());
         return switch (now.state()) {
             case STEADY -> firstStep(now.version(), named);
-            case WATCHING -> named.equals(now.next()) ? watched(now) : firstStep(now.version(), named);
-            case ROLLING -> named.equals(now.next()) ? rolled(now, workers) : firstStep(now.next(), named);
-            case STOPPED -> named.equals(now.next()) ? now : firstStep(now.version(), named);
+            case WATCHING -> same ? watched(now) : firstStep(now.version(), named);
+            case ROLLING -> same ? rolled(now, workers) : firstStep(proven(now, workers), named);
+            case STOPPED -> same ? now : firstStep(now.version(), named);
         };
+    }
+
+    /**
+     * Returns whether the phase depends on the version of a base that has not dialled in since the
+     * start of this dispatcher.
+     */
+    private boolean needsBase(@Nullable RolloutPhase now) {
+        return now != null && now.isOfBase() && base.isAwaited();
     }
 
     private void forgetVainWish(@Nullable RolloutPhase now) {
@@ -380,7 +403,8 @@ public final class Rollout {
     }
 
     private RolloutPhase firstStep(String version, String next) {
-        return step(version, next, limits.rollout().stepAfter(0));
+        RolloutPhase first = step(version, next, limits.rollout().stepAfter(0));
+        return base.leadsTo(next) ? first.rolling(true) : first;
     }
 
     private RolloutPhase step(String version, String next, int percent) {
@@ -399,29 +423,47 @@ public final class Rollout {
                 .max(Map.Entry.comparingByValue())
                 .map(Map.Entry::getKey)
                 .orElse(version);
-        return most.equals(version) ? RolloutPhase.steady(version, "") : firstStep(most, version);
+        return most.equals(version) ? steady(version, "") : firstStep(most, version);
     }
 
     /** The launcher names the old version, still or again. */
     private RolloutPhase returned(RolloutPhase now, WorkerLives workers) {
         boolean left = workers.count(worker -> isNext(worker) && stays(worker)) > 0;
-        return RolloutPhase.steady(now.version(), left || !now.is(State.STEADY) ? now.next() : "");
+        return steady(now.version(), left || !now.is(State.STEADY) ? now.next() : "");
+    }
+
+    private RolloutPhase steady(String version, String abandoned) {
+        NamedVersion answer = base.answer();
+        return RolloutPhase.steady(version, abandoned, answer != null && !answer.own().equals(version));
     }
 
     private RolloutPhase watched(RolloutPhase now) {
         RolloutPolicy policy = limits.rollout();
+        if (base.leadsTo(now.next())) {
+            return now.rolling(true);
+        }
         if (watchedNanos < policy.stepTime().toNanos() || !comparison.isConclusive()) {
             return step(now.version(), now.next(), now.percent());
         }
         int percent = policy.stepAfter(now.percent());
-        return percent == 0 ? now.rolling() : step(now.version(), now.next(), percent);
+        return percent == 0 ? now.rolling(false) : step(now.version(), now.next(), percent);
     }
 
     private RolloutPhase rolled(RolloutPhase now, WorkerLives workers) {
         boolean fleet = !seat.self().isEmpty();
         int left = workers.count(
                 worker -> stays(worker) && !isNext(worker) && (worker.ours || fleet && isForeign(worker)));
-        return left == 0 ? RolloutPhase.steady(now.next(), "") : now;
+        // Without workers of either version, the old one is still needed if the new one fails.
+        return left == 0 && isProven(workers) ? steady(now.next(), "") : now;
+    }
+
+    /** Returns whether a launched worker has served for some time with the next version. */
+    private boolean isProven(WorkerLives workers) {
+        return workers.count(worker -> isNext(worker) && !worker.isBase() && worker.isSettled()) > 0;
+    }
+
+    private String proven(RolloutPhase now, WorkerLives workers) {
+        return isProven(workers) ? now.next() : now.version();
     }
 
     /** Returns whether another dispatcher of the fleet has launched the worker. */
@@ -451,6 +493,20 @@ public final class Rollout {
         return comparison.problem(now.next(), now.version());
     }
 
+    /** Returns the version that the base states; empty if it states none. */
+    String baseVersion() {
+        return base.stated();
+    }
+
+    /**
+     * Returns how the versions of the base and of launched workers differ, in one line, or {@code
+     * null} if they do not. In a fleet, only the conductor knows that.
+     */
+    @Nullable
+    String baseDifference() {
+        return base.difference(phase, !limits.rollout().isOff());
+    }
+
     /** Returns what an operator sees; {@code null} if the launcher names no version. */
     @Nullable
     RolloutSnapshot snapshot(WorkerLives workers) {
@@ -462,6 +518,6 @@ public final class Rollout {
                         phase.next(),
                         phase.percent(),
                         workers.count(worker -> isNext(worker) && worker.is(WorkerLife.State.READY)),
-                        phase.reason());
+                        phase.is(State.STOPPED) ? phase.reason() : "");
     }
 }

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.capacity.WorkerLife.State;
 import io.lambdadispatcher.core.observe.WorkerKind;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -186,6 +187,26 @@ public final class WorkerLives {
             sum += worker.isBase() ? value.applyAsInt(worker) : 0;
         }
         return sum;
+    }
+
+    /**
+     * Returns the version that most ready workers of a kind state; empty if most state none.
+     *
+     * @param base whether to look at the workers of the base, or else at the launched ones
+     * @param before is returned if no version has more of them
+     */
+    String mostStated(boolean base, String before) {
+        Map<String, Integer> counts = new HashMap<>();
+        for (WorkerLife worker : workers.values()) {
+            if (worker.isBase() == base && worker.is(State.READY)) {
+                counts.merge(worker.version, 1, Integer::sum);
+            }
+        }
+        String most = counts.containsKey(before) ? before : "";
+        for (Map.Entry<String, Integer> each : counts.entrySet()) {
+            most = each.getValue() > counts.getOrDefault(most, 0) ? each.getKey() : most;
+        }
+        return most;
     }
 
     /** Returns how many launched workers serve, or are expected to do so soon and for some time. */

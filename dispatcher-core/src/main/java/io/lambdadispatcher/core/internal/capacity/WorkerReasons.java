@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 
 /**
@@ -31,7 +32,7 @@ public final class WorkerReasons {
             return "spare";
         }
         if (pending > 0) {
-            return pending == 1 ? "1 waiting request" : pending + " waiting requests";
+            return PrintableText.counted(pending, "waiting request", "waiting requests");
         }
         return workers.base(WorkerLife::concurrency) > 0 ? "excess over base" : "traffic";
     }

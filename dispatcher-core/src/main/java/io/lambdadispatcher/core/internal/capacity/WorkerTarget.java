@@ -95,10 +95,9 @@ final class WorkerTarget {
      * @param taken streams that other dispatchers use now, of the fleet or not
      */
     private double excess(int base, double instant, double elsewhere, int taken) {
-        double utilization = 1 / (1 + policy.headroom());
-        double others = elsewhere * utilization;
+        double others = elsewhere * utilization();
         return excess.calculate(
-                load.lastingStreams() + others, instant + Math.max(others, taken), base, base * utilization);
+                load.lastingStreams() + others, instant + Math.max(others, taken), base, base * utilization());
     }
 
     /**
@@ -129,6 +128,11 @@ final class WorkerTarget {
     /** Returns the streams that the requests of this moment need. */
     private double instantStreams(long nowNanos, Demand demand, double supply, long startNanos, boolean besideBase) {
         return demand.busy() + backlog.streams(nowNanos, demand, load, supply, startNanos, besideBase);
+    }
+
+    /** Returns the share of its streams that a worker should use. */
+    double utilization() {
+        return 1 / (1 + policy.headroom());
     }
 
     /** Returns how many worker streams the clients of this dispatcher need. */

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.wire.http.Methods;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.util.Iterator;
@@ -91,7 +92,9 @@ public final class RequestAdmission {
         int max = policy.maxRequests();
         if (max > 0 && !bulkhead.tryEnter(max)) {
             return new Failure(
-                    Failure.Kind.BULKHEAD_FULL, max + " requests are already in flight for " + describe(policy));
+                    Failure.Kind.BULKHEAD_FULL,
+                    PrintableText.counted(max, "request is", "requests are") + " already in flight for "
+                            + describe(policy));
         }
         AsciiString header = policy.tenantHeader();
         String tenant = header == null || policy.maxTenantRequests() == 0 ? null : value(exchange.headers(), header);
@@ -102,7 +105,8 @@ public final class RequestAdmission {
         return full
                 ? new Failure(
                         Failure.Kind.TENANT_LIMITED,
-                        policy.maxTenantRequests() + " requests with this " + header + " are already in flight for "
+                        PrintableText.counted(policy.maxTenantRequests(), "request", "requests") + " with this " + header
+                                + (policy.maxTenantRequests() == 1 ? " is" : " are") + " already in flight for "
                                 + describe(policy))
                 : null;
     }

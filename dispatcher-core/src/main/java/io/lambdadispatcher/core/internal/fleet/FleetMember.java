@@ -371,9 +371,10 @@ public final class FleetMember {
         }
         if (!foreign.isEmpty()) {
             log.warn(
-                    "{} entries of the ledger are ignored, because no dispatcher with the secret of this fleet has written"
-                            + " them, such as '{}'. Use another fleet.name for another fleet, otherwise remove them",
-                    foreign.size(),
+                    "{} ignored, because no dispatcher with the secret of this fleet has written {}, such as '{}'. Use"
+                            + " another fleet.name for another fleet, otherwise remove them",
+                    PrintableText.counted(foreign.size(), "entry of the ledger is", "entries of the ledger are"),
+                    foreign.size() == 1 ? "it" : "them",
                     PrintableText.startOf(foreign.get(0)));
         }
         unreadable.keySet().retainAll(byKey.keySet());

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.launch;
 
+import io.lambdadispatcher.core.internal.capacity.NamedVersion;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
@@ -101,18 +102,32 @@ final class GuardedLauncher {
         }
     }
 
-    CompletionStage<String> version() {
+    /**
+     * Asks for the version of new workers: the launcher's own, and the one that matches the base.
+     *
+     * @param base the version that the base states; empty = none
+     */
+    CompletionStage<NamedVersion> version(String base) {
+        CompletionStage<String> matching = base.isEmpty()
+                ? CompletableFuture.completedStage("")
+                : answer("versionLike()", () -> launcher.versionLike(function, base));
+        return answer("version()", () -> launcher.version(function))
+                .thenCombine(matching, (own, match) -> new NamedVersion(own, base, match));
+    }
+
+    private CompletionStage<String> answer(String call, Callable<CompletionStage<String>> question) {
         try {
-            CompletionStage<String> version = timed("version()", () -> launcher.version(function));
+            CompletionStage<String> version = timed(call, question);
             if (version != null) {
                 return version.thenApply(value -> {
                     if (value == null) {
-                        throw new IllegalStateException("the launcher's version() completed with null");
+                        throw new IllegalStateException("the launcher's " + call + " completed with null");
                     }
                     return value;
                 });
             }
-            return CompletableFuture.failedFuture(new IllegalStateException("the launcher's version() returned null"));
+            return CompletableFuture.failedFuture(
+                    new IllegalStateException("the launcher's " + call + " returned null"));
         } catch (Throwable e) {
             return CompletableFuture.failedFuture(e);
         }

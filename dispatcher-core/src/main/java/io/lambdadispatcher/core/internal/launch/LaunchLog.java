@@ -4,14 +4,14 @@ import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reports when the launching of a function's workers is blocked or permitted again, and logs each
- * step of their change to another version. Confined to the executor.
+ * Reports when the launching of a function's workers is blocked or permitted again, and when they
+ * have another version than the base. Logs each step of their change to another version. Confined
+ * to the executor.
  */
 final class LaunchLog {
     private static final Logger log = LoggerFactory.getLogger(LaunchLog.class);
@@ -19,6 +19,7 @@ final class LaunchLog {
     private final String function;
     private final Incidents incidents;
     private @Nullable String obstacle;
+    private @Nullable String difference;
     private @Nullable RolloutSnapshot rollout;
 
     LaunchLog(String function, Incidents incidents) {
@@ -29,14 +30,18 @@ final class LaunchLog {
     /** Logs the difference from the snapshot before. */
     void onSnapshot(CapacitySnapshot now) {
         onRollout(now.rollout());
-        if (Objects.equals(obstacle, now.blockedReason())) {
-            return;
-        }
+        onState(Incident.Kind.LAUNCHES_BLOCKED, obstacle, now.blockedReason());
         obstacle = now.blockedReason();
-        if (obstacle == null) {
-            incidents.end(Incident.Kind.LAUNCHES_BLOCKED, function, "");
-        } else {
-            incidents.begin(Incident.Kind.LAUNCHES_BLOCKED, function, "", obstacle);
+        String differs = now.base() == null ? null : now.base().versionDifference();
+        onState(Incident.Kind.VERSIONS_DIFFER, difference, differs);
+        difference = differs;
+    }
+
+    private void onState(Incident.Kind kind, @Nullable String before, @Nullable String now) {
+        if (now == null && before != null) {
+            incidents.end(kind, function, "");
+        } else if (now != null && !now.equals(before)) {
+            incidents.begin(kind, function, "", now);
         }
     }
 

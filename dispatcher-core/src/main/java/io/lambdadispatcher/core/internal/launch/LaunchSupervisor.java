@@ -97,7 +97,7 @@ public final class LaunchSupervisor {
         String function = pool.options().name();
         this.executor = executor;
         this.direct = direct;
-        this.snapshot = new CapacitySnapshot(function, 0, 0, 0, 0, 0, 0, 0, 0, null, null, null);
+        this.snapshot = new CapacitySnapshot(function, 0, 0, 0, 0, 0, 0, 0, 0, null, null, null, null);
         this.history = new LaunchHistory(function, true, 0, List.of(), "");
         this.confined = new Confined(
                 new GuardedLauncher(launcher, function, executor), registry, access, fleet, observer, incidents);
@@ -347,7 +347,7 @@ public final class LaunchSupervisor {
         private void followVersion(long now, boolean early) {
             LaunchLimits limits = function.launching();
             if (!limits.rollout().isOff() && !closed && isFirst()) {
-                versions.ask(now, limits.versionCheck().toNanos(), early);
+                versions.ask(now, limits.versionCheck().toNanos(), early, controller.baseVersion());
             }
         }
 
@@ -504,6 +504,7 @@ public final class LaunchSupervisor {
             permitOverflow();
             publishPause(now);
             pool.setDue(controller.due());
+            pool.setSurplus(controller.surplus());
             CapacitySnapshot seen = controller.status(now, fleet == null ? null : fleet.obstacle());
             snapshot = seen;
             history = controller.history(now);

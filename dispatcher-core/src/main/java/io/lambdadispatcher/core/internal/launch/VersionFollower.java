@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.launch;
 
+import io.lambdadispatcher.core.internal.capacity.NamedVersion;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.util.concurrent.EventExecutor;
 import java.util.Objects;
@@ -18,16 +19,17 @@ final class VersionFollower {
     private final String function;
     private final GuardedLauncher launcher;
     private final EventExecutor executor;
-    private final Consumer<String> versions;
+    private final Consumer<NamedVersion> versions;
     private boolean asking;
-    private boolean everAsked;
     private long askedNanos;
+    /** The version of the base at the latest question; {@code null} = none was asked. */
+    private @Nullable String askedFor;
 
     /** Why the version is not known, if the latest answer was a failure. */
     private @Nullable String problem;
 
     /** @param versions gets each version that the launcher answers */
-    VersionFollower(String function, GuardedLauncher launcher, EventExecutor executor, Consumer<String> versions) {
+    VersionFollower(String function, GuardedLauncher launcher, EventExecutor executor, Consumer<NamedVersion> versions) {
         this.function = function;
         this.launcher = launcher;
         this.executor = executor;
@@ -35,22 +37,24 @@ final class VersionFollower {
     }
 
     /**
-     * Asks the launcher, unless it was asked within the interval or has not answered yet.
+     * Asks the launcher, unless it was asked for the same version of the base within the interval,
+     * or has not answered yet.
      *
      * @param early whether to ask before the interval is over
+     * @param base the version that new workers should match; empty = they should get the launcher's
      */
-    void ask(long nowNanos, long intervalNanos, boolean early) {
-        boolean due = early || !everAsked || nowNanos - askedNanos >= intervalNanos;
+    void ask(long nowNanos, long intervalNanos, boolean early, String base) {
+        boolean due = early || !base.equals(askedFor) || nowNanos - askedNanos >= intervalNanos;
         if (!due || asking) {
             return;
         }
         asking = true;
-        everAsked = true;
+        askedFor = base;
         askedNanos = nowNanos;
-        launcher.version().whenComplete((version, error) -> executor.execute(() -> onAnswer(version, error)));
+        launcher.version(base).whenComplete((version, error) -> executor.execute(() -> onAnswer(version, error)));
     }
 
-    private void onAnswer(@Nullable String version, @Nullable Throwable error) {
+    private void onAnswer(@Nullable NamedVersion version, @Nullable Throwable error) {
         asking = false;
         String now = error == null ? null : PrintableText.ofFailure(error);
         if (version != null && error == null) {

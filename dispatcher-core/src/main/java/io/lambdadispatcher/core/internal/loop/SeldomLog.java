@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.loop;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.util.concurrent.Ticker;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -53,6 +54,7 @@ public final class SeldomLog {
             return;
         }
         long others = its.leftOut.getAndSet(0);
-        log.warn(others == 0 ? format : format + " (and " + others + " similar lines were not logged)", arguments);
+        String more = " (and " + PrintableText.counted(others, "similar line was", "similar lines were") + " not logged)";
+        log.warn(others == 0 ? format : format + more, arguments);
     }
 }

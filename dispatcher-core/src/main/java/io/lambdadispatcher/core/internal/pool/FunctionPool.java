@@ -172,6 +172,14 @@ public final class FunctionPool {
         openWorkers.setDue(workerIds);
     }
 
+    /**
+     * Sets which workers are not needed, and drain soon without a replacement. Long exchanges begin
+     * on them only if no other worker has room.
+     */
+    public void setSurplus(Set<String> workerIds) {
+        openWorkers.setSurplus(workerIds);
+    }
+
     /** Returns whether workers can be launched here, as far as is known. */
     boolean launches() {
         Supplier<CapacitySnapshot> supplier = launching;

@@ -9,6 +9,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -33,6 +34,9 @@ final class OpenWorkers {
 
     /** The workers that are replaced soon. The set never changes. */
     private volatile Set<String> due = Set.of();
+
+    /** The workers that are not needed, and drain soon without a replacement. Never changes. */
+    private volatile Set<String> surplus = Set.of();
 
     /** Whether base workers and launched ones are open for requests. */
     private volatile boolean mixed;
@@ -143,35 +147,56 @@ final class OpenWorkers {
         due = Set.copyOf(workerIds);
     }
 
+    /** Sets which workers drain soon without a replacement. */
+    void setSurplus(Set<String> workerIds) {
+        surplus = Set.copyOf(workerIds);
+    }
+
     /** Returns whether any worker is replaced soon. */
     boolean isAnyDue() {
         return !due.isEmpty();
     }
 
-    /** Returns the open worker connections of the workers that are not replaced soon. */
+    /** Returns whether any worker is replaced soon, or drains soon without a replacement. */
+    boolean isAnyLeaving() {
+        return !due.isEmpty() || !surplus.isEmpty();
+    }
+
+    private boolean isLeaving(PooledConnection member) {
+        return due.contains(member.workerId()) || surplus.contains(member.workerId());
+    }
+
+    /** Returns the open worker connections of the workers that do not leave soon. */
     PooledConnection[] staying() {
-        Set<String> leaving = due;
         PooledConnection[] all = open;
-        return leaving.isEmpty()
-                ? all
-                : Arrays.stream(all)
-                        .filter(each -> !leaving.contains(each.workerId()))
-                        .toArray(PooledConnection[]::new);
+        return isAnyLeaving()
+                ? Arrays.stream(all).filter(each -> !isLeaving(each)).toArray(PooledConnection[]::new)
+                : all;
     }
 
     /**
      * Returns the connection with the fewest requests, of any event loop, that has room and whose
-     * worker is not replaced soon; {@code null} if there is none. Workers in doubt come last. Base
-     * workers below their target come first, and for a tunnel also those above it.
+     * worker does not leave soon, or at least is not replaced soon; {@code null} if there is none.
+     * Workers in doubt come last. Base workers below their target come first, and for a tunnel also
+     * those above it.
      *
      * @param tried the workers of failed attempts, which must not be chosen
      */
     @Nullable
     PooledConnection leastBusyStaying(List<String> tried, boolean tunnel, long nowNanos) {
-        Set<String> leaving = due;
+        PooledConnection least = leastBusyExcept(this::isLeaving, tried, tunnel, nowNanos);
+        return least == null && !surplus.isEmpty()
+                ? leastBusyExcept(each -> due.contains(each.workerId()), tried, tunnel, nowNanos)
+                : least;
+    }
+
+    private @Nullable PooledConnection leastBusyExcept(
+            Predicate<PooledConnection> leaves, List<String> tried, boolean tunnel, long nowNanos) {
         PooledConnection least = null;
         for (PooledConnection each : open) {
-            if (isStaying(each, leaving, tried) && (least == null || isBefore(each, least, tunnel, nowNanos))) {
+            if (isFree(each, tried)
+                    && !leaves.test(each)
+                    && (least == null || isBefore(each, least, tunnel, nowNanos))) {
                 least = each;
             }
         }
@@ -191,11 +216,11 @@ final class OpenWorkers {
     /** Returns whether a connection has room whose worker is not replaced soon. */
     boolean hasStaying(List<String> tried) {
         Set<String> leaving = due;
-        return Arrays.stream(open).anyMatch(each -> isStaying(each, leaving, tried));
+        return Arrays.stream(open).anyMatch(each -> isFree(each, tried) && !leaving.contains(each.workerId()));
     }
 
-    private static boolean isStaying(PooledConnection member, Set<String> leaving, List<String> tried) {
-        return member.hasRoom() && !leaving.contains(member.workerId()) && !tried.contains(member.workerId());
+    private static boolean isFree(PooledConnection member, List<String> tried) {
+        return member.hasRoom() && !tried.contains(member.workerId());
     }
 
     /** Compares the times of all workers of a kind, about once a second. Any event loop. */

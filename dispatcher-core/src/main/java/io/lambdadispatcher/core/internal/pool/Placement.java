@@ -58,7 +58,7 @@ final class Placement {
     boolean dispatch(Exchange exchange) {
         List<String> tried = exchange.attempts().tried();
         ClientSession session = exchange.place().session();
-        boolean stays = pool.openWorkers.isAnyDue() && exchange.lastsLong();
+        boolean stays = pool.openWorkers.isAnyLeaving() && exchange.lastsLong();
         PooledConnection wanted = session == null ? null : session.choose(candidates(session, tried, stays), tried);
         if (wanted == null && stays) {
             wanted = pool.openWorkers.leastBusyStaying(tried, exchange.asksForTunnel(), home.nanoTime());
@@ -76,7 +76,7 @@ final class Placement {
         return free.areAllDoubted() && crossOver(exchange, 0, List.of()) || dispatchToAny(exchange);
     }
 
-    /** @param stays whether the exchange should not begin on a worker that is replaced soon */
+    /** @param stays whether the exchange should not begin on a worker that leaves soon */
     private PooledConnection[] candidates(ClientSession session, List<String> tried, boolean stays) {
         PooledConnection[] all = pool.openWorkers.all();
         return stays && !session.isBound(all, tried) ? pool.openWorkers.staying() : all;

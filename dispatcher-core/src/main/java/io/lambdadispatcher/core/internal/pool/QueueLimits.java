@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.internal.policy.PriorityShares;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.Priority;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
@@ -53,8 +54,8 @@ final class QueueLimits {
         if (pool.queued() >= limit || !exchange.place().share(pool.shares).tryQueue(pool.queueShare(limit))) {
             return new Failure(
                     Failure.Kind.QUEUE_FULL,
-                    "no worker free for function " + pool.options().name() + " and " + pool.queued()
-                            + " requests are already queued");
+                    "no worker free for function " + pool.options().name() + " and "
+                            + PrintableText.counted(pool.queued(), "request is", "requests are") + " already queued");
         }
         memory.add(bytes);
         return null;

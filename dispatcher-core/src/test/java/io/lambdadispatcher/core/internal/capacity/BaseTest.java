@@ -16,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -145,7 +146,7 @@ class BaseTest {
         look();
 
         assertThat(launched).hasSize(1);
-        assertThat(controller.status(now, null).base()).isEqualTo(new CapacitySnapshot.Base(1, 4, 0, 3));
+        assertThat(controller.status(now, null).base()).isEqualTo(new CapacitySnapshot.Base(1, 4, 0, 3, "", null));
     }
 
     /**
@@ -213,7 +214,7 @@ class BaseTest {
         traffic(195, 120);
 
         assertThat(launched).isEmpty();
-        assertThat(controller.status(now, null).base()).isEqualTo(new CapacitySnapshot.Base(2, 50, 0, 0));
+        assertThat(controller.status(now, null).base()).isEqualTo(new CapacitySnapshot.Base(2, 50, 0, 0, "", null));
     }
 
     @Test
@@ -269,6 +270,38 @@ class BaseTest {
         assertThat(drained).containsExactlyInAnyOrderElementsOf(launched);
     }
 
+    /** A quarter of the workers drains each second, so some serve on for seconds. */
+    @Test
+    void should_say_which_workers_drain_in_the_next_seconds() {
+        connect("base", 50);
+        traffic(3000, 2);
+        startAll();
+        traffic(3000, 30);
+        startAll();
+        assertThat(controller.surplus()).isEmpty();
+        for (int i = 0; i < 60 && controller.surplus().isEmpty(); i++) {
+            traffic(150, 1);
+        }
+        Set<String> surplus = controller.surplus();
+        assertThat(surplus).isNotEmpty().doesNotContainAnyElementsOf(drained);
+        traffic(150, 4);
+        assertThat(drained).containsAll(surplus);
+    }
+
+    @Test
+    void should_say_which_workers_drain_while_it_is_the_turn_of_another_dispatcher() {
+        connect("base", 50);
+        traffic(3000, 2);
+        startAll();
+        traffic(3000, 30);
+        startAll();
+        fleet = new FleetView(0, 0, false, true, 10, null);
+        traffic(150, 60);
+
+        assertThat(drained).isEmpty();
+        assertThat(controller.surplus()).isNotEmpty();
+    }
+
     /** A worker of the fleet, or of the previous dispatcher, has been launched for a time. */
     @Test
     void should_count_launched_workers_of_others_as_launched() {
@@ -279,6 +312,21 @@ class BaseTest {
 
         assertThat(launched).isEmpty();
         assertThat(controller.status(now, null).base()).isNull();
+    }
+
+    @Test
+    void should_advise_a_base_for_the_demand_of_the_fleet() {
+        connect("base", 50);
+        fleet = new FleetView(100, 20, true, true, 20, null);
+        traffic(100, 600);
+        assertThat(controller.status(now, null).advisedBase()).isNull();
+        traffic(100, 1);
+
+        // 20 requests here, and 80 elsewhere, at a utilization of 80 %.
+        CapacitySnapshot.AdvisedBase advised = controller.status(now, null).advisedBase();
+        assertThat(advised).isNotNull();
+        assertThat(advised.concurrency()).isBetween(125, 130);
+        assertThat(advised.dollarsPerHour()).isLessThan(advised.dollarsPerHourNow());
     }
 
     /** The base is connected to all dispatchers, and so counts once. */

@@ -123,7 +123,7 @@ class DownstreamPropertyTest {
             policy = policy();
             controller = new CapacityController(function(), new Random(seed));
             if (random.nextBoolean()) {
-                controller.onVersion("1");
+                controller.onVersion(new NamedVersion("1", "", ""));
             }
         }
 
@@ -233,7 +233,7 @@ class DownstreamPropertyTest {
                 controller.recycle(ids.get(random.nextInt(ids.size())));
             }
             if (!calm && random.nextInt(120) == 0) {
-                controller.onVersion(String.valueOf(random.nextInt(1, 4)));
+                controller.onVersion(new NamedVersion(String.valueOf(random.nextInt(1, 4)), "", ""));
             }
             evaluate(true);
             after(SECOND, this::second);

@@ -26,9 +26,9 @@ class RetirementTest {
         WorkerLife idle = ready("idle", 0);
         WorkerLife busy = ready("busy", 2);
 
-        assertThat(Retirement.surplus(List.of(busy, idle, sick), 1, 0, false)).containsExactly(sick);
-        assertThat(Retirement.surplus(List.of(busy, idle), 1, 0, false)).containsExactly(idle);
-        assertThat(Retirement.surplus(List.of(busy, idle, sick), 2, 0, false))
+        assertThat(Retirement.drained(List.of(busy, idle, sick), 1, 0, false)).containsExactly(sick);
+        assertThat(Retirement.drained(List.of(busy, idle), 1, 0, false)).containsExactly(idle);
+        assertThat(Retirement.drained(List.of(busy, idle, sick), 2, 0, false))
                 .as("the healthy ones are needed")
                 .isEmpty();
     }

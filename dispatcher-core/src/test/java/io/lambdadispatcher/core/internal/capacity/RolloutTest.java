@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.capacity;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.observe.RolloutSnapshot.State;
@@ -82,6 +83,14 @@ class RolloutTest {
     private RolloutPolicy policy = new RolloutPolicy(List.of(20), Duration.ofSeconds(60));
     private CapacityController controller = controller(40);
     private String alias = "7";
+    /** The versions of the base workers that are connected, by id. */
+    private final Map<String, String> base = new LinkedHashMap<>();
+    /** The versions that match those that the base states. */
+    private final Map<String, String> published = new HashMap<>();
+
+    private boolean baseFails;
+    private int baseRequests;
+    private String askedFor = "";
     private boolean apiUp = true;
     private long now = 77 * SECOND;
     private int launches;
@@ -117,8 +126,8 @@ class RolloutTest {
     private void pass(int seconds) {
         for (int i = 0; i < seconds; i++) {
             now += SECOND;
-            if (apiUp && now / SECOND % 30 == 0) {
-                controller.onVersion(alias);
+            if (apiUp && (now / SECOND % 30 == 0 || !askedFor.equals(controller.baseVersion()))) {
+                controller.onVersion(answer());
             }
             endWorkers();
             workers.forEach(this::live);
@@ -130,6 +139,10 @@ class RolloutTest {
                     demands.add(demand(id, worker));
                 }
             });
+            baseRequests += PER_SECOND;
+            int failed = baseFails ? baseRequests : 0;
+            base.keySet()
+                    .forEach(id -> demands.add(new WorkerDemand(id, 1, 1, 1, baseRequests, failed, null, 0, null)));
             carryOut(controller.evaluate(
                     now, new Demand(busy == 0 ? 0 : now, 0, 0, busy, 0, new ServiceTimes(), demands), FleetView.ALONE));
             int ready =
@@ -137,6 +150,34 @@ class RolloutTest {
             leastReady = Math.min(leastReady, ready);
             mostOfNewVersion = Math.max(mostOfNewVersion, count("8"));
         }
+    }
+
+    /** Answers as the launcher does. */
+    private NamedVersion answer() {
+        askedFor = controller.baseVersion();
+        return new NamedVersion(alias, askedFor, published.getOrDefault(askedFor, ""));
+    }
+
+    private void connectBase(String id, String version) {
+        base.put(id, version);
+        controller.workers().onDialled(now, id, WorkerKind.BASE);
+        controller.onReady(now, id, 1, Long.MAX_VALUE, version);
+    }
+
+    private void disconnectBase(String id) {
+        base.remove(id);
+        controller.onDisconnected(now, id, true);
+    }
+
+    private String launchedVersion() {
+        return rollout().state() == State.ROLLING
+                ? rollout().newVersion()
+                : rollout().version();
+    }
+
+    private @Nullable String difference() {
+        CapacitySnapshot.Base seen = controller.status(now, null).base();
+        return seen == null ? null : seen.versionDifference();
     }
 
     private void carryOut(Plan plan) {
@@ -332,7 +373,7 @@ class RolloutTest {
         passUntil(State.ROLLING);
         pass(3);
         alias = "7";
-        controller.onVersion(alias);
+        controller.onVersion(answer());
         pass(60);
 
         assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "7", "", 0, 0, ""));
@@ -545,7 +586,7 @@ class RolloutTest {
         alias = "8";
         passUntil(State.STOPPED);
         apiUp = false;
-        controller.onVersion("");
+        controller.onVersion(new NamedVersion("", "", ""));
         pass(1);
         asked.clear();
         workers.keySet().stream().limit(3).forEach(ended::add);
@@ -594,6 +635,381 @@ class RolloutTest {
         }
         pass(60);
         assertThat(rollout()).returns("7", RolloutSnapshot::version).returns(State.STEADY, RolloutSnapshot::state);
+    }
+
+    @Test
+    void should_change_to_the_version_of_the_base_without_steps() {
+        published.put("release-8", "8");
+        connectBase("b1", "release-8");
+        connectBase("b2", "release-8");
+        asked.clear();
+        pass(3);
+        assertThat(rollout().state()).isEqualTo(State.ROLLING);
+        passUntil(State.STEADY);
+        pass(10);
+
+        assertThat(rollout().version()).isEqualTo("8");
+        assertThat(count("8")).isEqualTo(WANTED);
+        assertThat(count("7")).isZero();
+        assertThat(leastReady).isGreaterThanOrEqualTo(WANTED);
+        assertThat(asked).containsOnlyKeys("8");
+        assertThat(difference()).isNull();
+    }
+
+    @Test
+    void should_launch_the_version_of_the_base_although_the_alias_names_another() {
+        published.put("7", "7");
+        connectBase("b1", "7");
+        pass(2);
+        alias = "8";
+        busy = 0;
+        pass(600);
+        assertThat(workers).isEmpty();
+        asked.clear();
+        busy = 100;
+        pass(60);
+
+        assertThat(asked).containsOnlyKeys("7");
+        assertThat(difference()).isNull();
+    }
+
+    @Test
+    void should_follow_most_of_the_base_during_its_deployment() {
+        published.put("7", "7");
+        published.put("8", "8");
+        List.of("b1", "b2", "b3").forEach(id -> connectBase(id, "7"));
+        pass(5);
+        connectBase("b4", "8");
+        disconnectBase("b1");
+        pass(60);
+        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "7", "", 0, 0, ""));
+        connectBase("b5", "8");
+        pass(60);
+        assertThat(rollout().version()).as("as many have each").isEqualTo("7");
+        disconnectBase("b2");
+        pass(2);
+        assertThat(rollout().newVersion()).isEqualTo("8");
+        asked.clear();
+        passUntil(State.STEADY);
+        assertThat(rollout().version()).isEqualTo("8");
+        assertThat(asked).containsOnlyKeys("8");
+    }
+
+    @Test
+    void should_keep_the_version_of_a_base_that_is_lost_for_ten_minutes() {
+        published.put("7", "7");
+        connectBase("b1", "7");
+        pass(5);
+        alias = "8";
+        disconnectBase("b1");
+        pass(590);
+        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "7", "", 0, 0, ""));
+        pass(20);
+        assertThat(rollout().newVersion()).isEqualTo("8");
+    }
+
+    @Test
+    void should_say_that_the_versions_differ_until_that_of_the_base_is_published() {
+        connectBase("b1", "release-8");
+        pass(2);
+        assertThat(difference())
+                .isEqualTo("the base has version release-8, and launched workers have version 7, because no version"
+                        + " that matches the base is published");
+        published.put("release-8", "8");
+        pass(31);
+        assertThat(difference()).isNull();
+        passUntil(State.STEADY);
+        assertThat(rollout().version()).isEqualTo("8");
+    }
+
+    @Test
+    void should_say_that_the_versions_differ_if_the_change_to_that_of_the_base_has_stopped() {
+        crashing.add("8");
+        published.put("8", "8");
+        connectBase("b1", "8");
+        passUntil(State.STOPPED);
+
+        assertThat(difference())
+                .isEqualTo("the base has version 8, and launched workers have version 7, because the change to"
+                        + " version 8 has stopped");
+        assertThat(count("7")).isGreaterThan(0);
+    }
+
+    @Test
+    void should_only_compare_the_versions_if_they_are_not_followed() {
+        policy = RolloutPolicy.OFF;
+        controller.setOptions(function(40));
+        apiUp = false;
+        connectBase("b1", "8");
+        pass(2);
+        asked.clear();
+        workers.keySet().stream().limit(3).forEach(ended::add);
+        pass(10);
+
+        assertThat(difference())
+                .isEqualTo("the base has version 8, and launched workers have version 7, because versions are not"
+                        + " followed");
+        assertThat(asked).containsOnlyKeys("");
+    }
+
+    /** Otherwise, a version that fails would look no worse than what the base does. */
+    @Test
+    void should_compare_launched_workers_with_launched_ones_only() {
+        connectBase("b1", "");
+        connectBase("b2", "");
+        baseFails = true;
+        failureRates.put("8", 0.3);
+        alias = "8";
+        passUntil(State.STOPPED);
+        assertThat(rollout().reason()).contains(" 0.0 % to version 7");
+    }
+
+    /** The launcher may keep something for its own version, for example provisioned concurrency. */
+    @ParameterizedTest
+    @ValueSource(strings = {"release-7", "1.4.2"})
+    void should_let_the_launcher_choose_while_it_names_the_version_of_the_base(String stated) {
+        published.put("release-7", "7");
+        connectBase("b1", stated);
+        pass(40);
+        workers.keySet().stream().limit(3).forEach(ended::add);
+        pass(10);
+
+        assertThat(launches).isGreaterThan(WANTED);
+        assertThat(asked).containsOnlyKeys("");
+    }
+
+    @Test
+    void should_not_say_that_the_versions_differ_while_a_change_to_that_of_the_base_begins() {
+        published.put("7", "7");
+        published.put("8", "8");
+        connectBase("b1", "7");
+        pass(5);
+        disconnectBase("b1");
+        connectBase("b1", "8");
+        pass(1);
+        controller.onVersion(answer());
+        assertThat(rollout().state()).isEqualTo(State.STEADY);
+        assertThat(difference()).as("before the next second").isNull();
+        pass(1);
+        assertThat(rollout().state()).isEqualTo(State.ROLLING);
+        assertThat(difference()).isNull();
+    }
+
+    private void rollOutTheVersionOfTheBase() {
+        published.put("release-42", "8");
+        connectBase("b1", "release-42");
+        passUntil(State.ROLLING);
+        passUntil(State.STEADY);
+        pass(10);
+        assertThat(rollout().version()).isEqualTo("8");
+        base.clear();
+        asked.clear();
+    }
+
+    /** The alias has never moved, as in a release with a base. */
+    @Test
+    void should_keep_the_version_of_the_base_after_a_restart_until_the_base_has_dialled_in() {
+        rollOutTheVersionOfTheBase();
+        restart(controller.history(now));
+        pass(60);
+        workers.keySet().stream().limit(3).forEach(ended::add);
+        pass(60);
+        connectBase("b1", "release-42");
+        pass(60);
+
+        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "8", "", 0, 0, ""));
+        assertThat(asked).containsOnlyKeys("8");
+    }
+
+    @Test
+    void should_not_try_the_version_of_the_base_again_after_a_restart() {
+        crashing.add("8");
+        published.put("8", "8");
+        connectBase("b1", "8");
+        passUntil(State.STOPPED);
+        base.clear();
+        restart(controller.history(now));
+        asked.clear();
+        pass(60);
+        connectBase("b1", "8");
+        workers.keySet().stream().limit(3).forEach(ended::add);
+        pass(60);
+
+        assertThat(rollout().state()).isEqualTo(State.STOPPED);
+        assertThat(asked).containsOnlyKeys("7");
+    }
+
+    @Test
+    void should_follow_the_alias_if_the_base_does_not_come_back_for_ten_minutes_after_a_restart() {
+        rollOutTheVersionOfTheBase();
+        restart(controller.history(now));
+        pass(590);
+        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "8", "", 0, 0, ""));
+        pass(60);
+        assertThat(rollout().newVersion()).isEqualTo("7");
+    }
+
+    @Test
+    void should_wait_for_the_base_for_a_few_seconds_after_a_restart() {
+        published.put("7", "7");
+        restart(controller.history(now));
+        alias = "8";
+        askedFor = "unknown";
+        pass(3);
+        connectBase("b1", "7");
+        pass(3);
+        asked.clear();
+        workers.keySet().stream().limit(3).forEach(ended::add);
+        pass(60);
+
+        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "7", "", 0, 0, ""));
+        assertThat(asked).containsOnlyKeys("7");
+    }
+
+    @Test
+    void should_not_act_on_an_answer_for_another_version_of_the_base() {
+        published.put("7", "7");
+        connectBase("b1", "7");
+        pass(5);
+        apiUp = false;
+        controller.onVersion(new NamedVersion("8", "", ""));
+        pass(5);
+        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "7", "", 0, 0, ""));
+    }
+
+    /** Bursts are rare, so there may be no launched worker at a deployment of the base. */
+    @Test
+    void should_stop_a_change_that_begins_without_launched_workers_if_the_new_version_fails() {
+        busy = 0;
+        pass(300);
+        assertThat(workers).isEmpty();
+        published.put("8", "8");
+        crashing.add("8");
+        connectBase("b1", "8");
+        pass(120);
+        assertThat(rollout().version()).isEqualTo("7");
+        busy = 100;
+        passUntil(State.STOPPED);
+        pass(60);
+
+        assertThat(count("7")).isEqualTo(WANTED);
+    }
+
+    @Test
+    void should_complete_a_change_that_begins_without_launched_workers() {
+        busy = 0;
+        pass(300);
+        published.put("8", "8");
+        connectBase("b1", "8");
+        pass(120);
+        asked.clear();
+        busy = 100;
+        passUntil(State.STEADY);
+
+        assertThat(rollout().version()).isEqualTo("8");
+        assertThat(asked).containsOnlyKeys("8");
+    }
+
+    @Test
+    void should_not_fall_back_to_a_version_that_has_never_served() {
+        busy = 0;
+        pass(300);
+        published.put("8", "8");
+        published.put("9", "9");
+        connectBase("b1", "8");
+        pass(60);
+        disconnectBase("b1");
+        connectBase("b1", "9");
+        pass(60);
+
+        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.ROLLING, "7", "9", 0, 0, ""));
+    }
+
+    @Test
+    void should_not_follow_one_worker_of_the_base_if_most_state_no_version() {
+        published.put("8", "8");
+        connectBase("b1", "8");
+        connectBase("b2", "");
+        connectBase("b3", "");
+        pass(60);
+        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "7", "", 0, 0, ""));
+        assertThat(difference()).isNull();
+    }
+
+    @Test
+    void should_not_say_that_the_versions_differ_without_launched_workers() {
+        policy = RolloutPolicy.OFF;
+        controller.setOptions(function(40));
+        apiUp = false;
+        connectBase("b1", "8");
+        pass(2);
+        assertThat(difference()).isNotNull();
+        busy = 0;
+        pass(300);
+        assertThat(workers).isEmpty();
+        assertThat(difference()).isNull();
+    }
+
+    /** What the old version did in healthy minutes says nothing about the time of the change. */
+    @Test
+    void should_not_stop_a_change_to_the_version_of_the_base_because_of_a_sick_dependency() {
+        pass(300);
+        failureRates.put("7", 0.3);
+        failureRates.put("8", 0.3);
+        published.put("8", "8");
+        connectBase("b1", "8");
+        passUntil(State.ROLLING);
+        passUntil(State.STEADY);
+        assertThat(rollout().version()).isEqualTo("8");
+    }
+
+    /** Deployments of the base, publications, losses and bursts happen at any time. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
+    void should_launch_the_version_of_the_base_whenever_it_is_published(int seed) {
+        Random events = new Random(seed);
+        policy = RolloutPolicy.FAST;
+        controller.setOptions(function(40));
+        connectBase("b1", "7");
+        connectBase("b2", "7");
+        published.put("7", "7");
+        int checked = 0;
+        for (int step = 0; step < 300; step++) {
+            String any = String.valueOf(7 + events.nextInt(3));
+            switch (events.nextInt(6)) {
+                case 0 -> published.put(any, any);
+                case 1 -> alias = any;
+                case 2 -> busy = events.nextBoolean() ? 0 : 100;
+                case 3 -> List.copyOf(base.keySet()).forEach(id -> {
+                    disconnectBase(id);
+                    connectBase(id + "'", any);
+                });
+                case 4 -> {
+                    String id = base.keySet().iterator().next();
+                    String version = base.get(id);
+                    disconnectBase(id);
+                    pass(events.nextInt(120));
+                    connectBase(id, version);
+                }
+                default -> workers.keySet().stream().limit(3).forEach(ended::add);
+            }
+            // The launcher is asked within 30 s, and the phase follows in the next second.
+            pass(32);
+            String stated = controller.baseVersion();
+            boolean matched = published.containsKey(stated);
+            assertThat(difference() == null)
+                    .as("%s: base %s, alias %s, published %s", step, stated, alias, published.keySet())
+                    .isEqualTo(matched || stated.equals(launchedVersion()));
+            if (matched) {
+                asked.clear();
+                busy = 100;
+                workers.keySet().stream().limit(3).forEach(ended::add);
+                pass(events.nextInt(20));
+                assertThat(asked.keySet()).isSubsetOf(stated, alias.equals(stated) ? "" : stated);
+                checked += asked.size();
+            }
+        }
+        assertThat(checked).as("steps with launches").isGreaterThan(20);
     }
 
     @Test

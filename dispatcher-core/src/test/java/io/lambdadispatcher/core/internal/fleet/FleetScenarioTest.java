@@ -152,6 +152,31 @@ class FleetScenarioTest {
         assertThat(fleet.isDemandMet()).isTrue();
     }
 
+    /** The alias does not move. The base dials the dispatchers that replace the others late. */
+    @ParameterizedTest
+    @ValueSource(longs = {2, 8, 60})
+    void should_keep_the_version_of_the_base_when_all_dispatchers_are_replaced(long seconds) {
+        fleetWithVersion(50);
+        fleet.base = "8";
+        pass(200);
+        assertThat(rollout()).startsWith("STEADY\t8\t");
+        assertThat(workersOf("7")).isZero();
+        fleet.baseDialsNanos = seconds * SECOND;
+        List<SimulatedDispatcher> old = List.copyOf(fleet.dispatchers);
+        fleet.start();
+        fleet.start();
+        pass(1);
+        old.forEach(SimulatedDispatcher::kill);
+        fleet.streams = 150;
+        for (int i = 0; i < 100; i++) {
+            pass(1);
+            assertThat(rollout()).as("after %d s", i).startsWith("STEADY\t8\t");
+            assertThat(workersOf("7")).isZero();
+        }
+        assertThat(fleet.differences).isEmpty();
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {2, 4, 8})
     void should_need_as_many_workers_as_one_dispatcher(int dispatchers) {
@@ -362,9 +387,19 @@ class FleetScenarioTest {
                 .filteredOn(line -> line.getLevel() == Level.WARN)
                 .extracting(ILoggingEvent::getFormattedMessage)
                 .anyMatch(line -> line.startsWith("the entry 'member/newer' of the ledger cannot be read: "))
-                .anyMatch(line -> line.startsWith("1 entries of the ledger are ignored, because no dispatcher with the"
-                        + " secret of this fleet has written them, such as 'member/other'."))
+                .anyMatch(line -> line.startsWith("1 entry of the ledger is ignored, because no dispatcher with the"
+                        + " secret of this fleet has written it, such as 'member/other'."))
                 .hasSize(4);
+
+        List<ILoggingEvent> later = logged(() -> {
+            fleet.store.entries.put("member/third", new Ledger.Entry("member/third", 1, ""));
+            fleet.store.entries.put("member/fourth", new Ledger.Entry("member/fourth", 1, ""));
+            pass(5);
+        });
+        assertThat(later)
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .anyMatch(line -> line.startsWith("2 entries of the ledger are ignored, because no dispatcher with the"
+                        + " secret of this fleet has written them, such as '"));
     }
 
     private static List<ILoggingEvent> logged(Runnable events) {

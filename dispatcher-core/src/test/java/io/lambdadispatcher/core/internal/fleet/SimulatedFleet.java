@@ -3,9 +3,11 @@ package io.lambdadispatcher.core.internal.fleet;
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.internal.capacity.NamedVersion;
 import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.observe.ServiceTimes;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -79,6 +81,13 @@ final class SimulatedFleet {
 
     /** The version that the launchers of all dispatchers name; empty = none. */
     String alias = "";
+
+    /** The version that a worker of the base states, and that is published; empty = no base. */
+    String base = "";
+    /** How long after its start the worker of the base dials a dispatcher. */
+    long baseDialsNanos = SECOND;
+    /** What dispatchers said of versions that differ. */
+    final Set<String> differences = new HashSet<>();
 
     /** Versions whose workers fail all requests. */
     final Set<String> broken = new HashSet<>();
@@ -284,6 +293,7 @@ final class SimulatedFleet {
         private long frozenNanos;
         /** By how much its wall clock is ahead. */
         long aheadMillis;
+        private final long startedNanos = time.nanos();
         /** Since when it has had no fault. */
         long wellSinceNanos = time.nanos();
         /** When its lease was last renewed in the ledger; -1 = never. */
@@ -417,12 +427,26 @@ final class SimulatedFleet {
         private void everySecond() {
             execute(() -> {
                 if (fleetFunction.isFirst()) {
-                    controller.onVersion(alias);
+                    String stated = controller.baseVersion();
+                    controller.onVersion(new NamedVersion(alias, stated, stated));
+                    noteDifference();
+                }
+                if (!base.isEmpty() && time.nanos() - startedNanos >= baseDialsNanos) {
+                    controller.workers().onDialled(now(), "base", WorkerKind.BASE);
+                    controller.onReady(now(), "base", 1, Long.MAX_VALUE, base);
                 }
                 look(true);
+                noteDifference();
             });
             if (!killed) {
                 time.after(SECOND, this::everySecond);
+            }
+        }
+
+        private void noteDifference() {
+            CapacitySnapshot.Base seen = controller.status(now(), null).base();
+            if (seen != null && seen.versionDifference() != null) {
+                differences.add(seen.versionDifference());
             }
         }
 

@@ -62,6 +62,7 @@ class LaunchSupervisorTest {
 
     private static final class Launcher implements WorkerLauncher {
         final List<CompletableFuture<WorkerExit>> exits = new ArrayList<>();
+        final List<String> versions = new ArrayList<>();
         int asked;
         int warmUps;
         boolean broken;
@@ -72,6 +73,7 @@ class LaunchSupervisorTest {
         @Override
         public LaunchedWorker launch(LaunchRequest request) {
             asked++;
+            versions.add(request.version());
             beforeLaunch.run();
             if (wrong != null) {
                 return wrong.get();
@@ -95,6 +97,11 @@ class LaunchSupervisorTest {
                     exit.complete(new WorkerExit(Cause.FAILED, "killed"));
                 }
             };
+        }
+
+        @Override
+        public CompletionStage<String> versionLike(String function, String stated) {
+            return CompletableFuture.completedStage(stated.replace("release-", ""));
         }
 
         @Override
@@ -153,6 +160,20 @@ class LaunchSupervisorTest {
         supervisor.start(List.of(InetSocketAddress.createUnresolved("a", 1)));
         pass(Duration.ofSeconds(1));
         assertThat(launcher.asked).isEqualTo(2);
+    }
+
+    @Test
+    void should_launch_the_version_that_matches_the_base() {
+        LaunchSupervisor supervisor = started(CapacityPolicy.between(0, 3));
+        supervisor.onWorkerDialled("base", WorkerKind.BASE);
+        supervisor.onWorkerReady("base", 1, null, "release-8");
+        pass(Duration.ofSeconds(7));
+        supervisor.setOptions(FunctionOptions.builder("f")
+                .capacity(CapacityPolicy.fixed(2))
+                .build());
+        pass(Duration.ofSeconds(2));
+
+        assertThat(launcher.versions).containsExactly("8", "8");
     }
 
     @Test

@@ -170,13 +170,13 @@ class WorkerRegistryTest {
             registry.onHello(links.get(i), hello());
         }
         links.forEach(link -> registry.onReadiness(link, true));
-        assertThat(baseSoon(supervisor)).isEqualTo(new CapacitySnapshot.Base(1, 9, 0, 0));
+        assertThat(baseSoon(supervisor)).isEqualTo(new CapacitySnapshot.Base(1, 9, 0, 0, "", null));
 
         registry.onReadiness(links.get(0), false);
-        assertThat(baseSoon(supervisor)).isEqualTo(new CapacitySnapshot.Base(1, 6, 0, 0));
+        assertThat(baseSoon(supervisor)).isEqualTo(new CapacitySnapshot.Base(1, 6, 0, 0, "", null));
 
         registry.onGone(links.get(1), Departure.LOST, "for the test");
-        assertThat(baseSoon(supervisor)).isEqualTo(new CapacitySnapshot.Base(1, 3, 0, 0));
+        assertThat(baseSoon(supervisor)).isEqualTo(new CapacitySnapshot.Base(1, 3, 0, 0, "", null));
     }
 
     /** Returns the base before the next sample of the pool, which comes once a second. */

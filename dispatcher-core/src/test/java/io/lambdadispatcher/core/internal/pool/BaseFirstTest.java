@@ -205,6 +205,33 @@ class BaseFirstTest extends OnTwoLoops {
         assertThat(leaving.busy).isEmpty();
     }
 
+    @Test
+    void should_begin_long_requests_on_workers_that_are_not_needed_only_if_no_other_has_room() {
+        Worker surplus = new Worker(0, "surplus", false);
+        Worker launched = new Worker(1, "launched", false);
+        pool.setSurplus(Set.of("surplus"));
+        openLong(STREAMS - 1);
+        open(0, head("CONNECT").set(":protocol", "websocket"));
+        assertThat(launched.busy).hasSize(STREAMS);
+        assertThat(surplus.busy).isEmpty();
+
+        openLong(1);
+        assertThat(surplus.busy).as("without waiting, because nothing replaces it").hasSize(1);
+    }
+
+    /** The due one ends them for certain. */
+    @Test
+    void should_begin_long_requests_on_workers_that_are_not_needed_rather_than_on_due_ones() {
+        Worker due = new Worker(0, "due", false);
+        Worker surplus = new Worker(1, "surplus", false);
+        pool.setDue(Set.of("due"));
+        pool.setSurplus(Set.of("surplus"));
+        openLong(STREAMS);
+
+        assertThat(surplus.busy).hasSize(STREAMS);
+        assertThat(due.busy).isEmpty();
+    }
+
     /** It is never busy, so it got each long request. */
     @Test
     void should_begin_no_long_requests_on_a_worker_that_fails_quickly() {

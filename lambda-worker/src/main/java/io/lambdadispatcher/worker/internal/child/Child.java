@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.internal.child;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -149,7 +150,8 @@ public final class Child {
     private void killRest(Process ended) {
         List<ProcessHandle> rest = Session.ledBy(ended.pid());
         if (!rest.isEmpty()) {
-            log.warn("{} has left {} processes behind. They are killed.", command.name(), rest.size());
+            String left = PrintableText.counted(rest.size(), "process", "processes");
+            log.warn("killing {} that {} has left behind", left, command.name());
             rest.forEach(ProcessHandle::destroyForcibly);
         }
     }

@@ -1,8 +1,10 @@
 package io.lambdadispatcher.worker.internal.connect;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -15,9 +17,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A dispatcher that is refused would wait forever for one that takes each slot again as soon as
  * it is free. So when a request of a connection was refused, and the connection has fewer slots
- * than its equal share, the next free slot is reserved for it, and its dispatcher is called. As
- * long as the dispatcher uses what is reserved, it is called again. Connections take turns. Any
- * thread.
+ * than its equal share, the next free slot is reserved for it, and its dispatcher is called.
+ * A higher limit frees slots, too. As long as the dispatcher uses what is reserved, it is called
+ * again. Connections take turns. Any thread.
  */
 final class Slots {
     /** Some round trips between a worker and a dispatcher in the same region. */
@@ -88,8 +90,21 @@ final class Slots {
     }
 
     /** Sets the most slots that there are. */
-    synchronized void limit(int slots) {
-        resize(carried, slots);
+    void limit(int slots) {
+        reserved(slots).forEach(share -> share.call.run());
+    }
+
+    /** Returns the connections that the slots are now reserved for which the new limit adds. */
+    private synchronized List<Share> reserved(int newLimit) {
+        resize(carried, newLimit);
+        List<Share> all = new ArrayList<>();
+        Share next = free > 0 ? next(null) : null;
+        while (next != null) {
+            free--;
+            all.add(next);
+            next = free > 0 ? next(null) : null;
+        }
+        return all;
     }
 
     private void resize(int newCarried, int newLimit) {
@@ -156,8 +171,8 @@ final class Slots {
         return next;
     }
 
-    /** @param giver knows without a call that it may use the slot again */
-    private @Nullable Share next(Share giver) {
+    /** @param giver knows without a call that it may use the slot again; {@code null} = none */
+    private @Nullable Share next(@Nullable Share giver) {
         long now = nanoTime.getAsLong();
         waiting.removeIf(share -> share.untilNanos - now < 0);
         Set<Share> all = new HashSet<>(holders);

@@ -154,6 +154,34 @@ class SlotsTest {
     }
 
     @Test
+    void should_call_for_each_slot_that_a_higher_limit_adds() {
+        slots.add(9);
+        slots.limit(1);
+        assertThat(a.take(true)).isTrue();
+        assertThat(b.take(true)).isFalse();
+        assertThat(c.take(true)).isFalse();
+
+        slots.limit(2);
+        assertThat(calls).containsExactly("b");
+        assertThat(a.take(true)).as("the slot is reserved").isFalse();
+        assertThat(b.take(true)).isTrue();
+
+        slots.limit(9);
+        assertThat(calls).containsExactly("b", "c", "a", "b");
+        assertThat(take(c, 10)).as("one is reserved for each of the others").isEqualTo(5);
+    }
+
+    @Test
+    void should_call_nobody_for_a_lower_limit() {
+        slots.add(9);
+        slots.limit(3);
+        assertThat(take(a, 3)).isEqualTo(3);
+        assertThat(b.take(true)).isFalse();
+        slots.limit(2);
+        assertThat(calls).isEmpty();
+    }
+
+    @Test
     void should_give_no_more_slots_than_the_limit_and_all_of_them_without_it() {
         slots.limit(10);
         slots.add(5);
@@ -169,6 +197,7 @@ class SlotsTest {
         assertThat(calls).containsExactly("b");
         assertThat(b.take(true)).isTrue();
         slots.limit(5);
-        assertThat(take(a, 10)).isEqualTo(3);
+        assertThat(take(a, 10)).as("one is reserved for b").isEqualTo(2);
+        assertThat(b.take(true)).isTrue();
     }
 }
