@@ -160,10 +160,11 @@ final class WeightWatch implements DispatcherObserver, AutoCloseable {
             }
         }
         Map<Share, Share> next = new LinkedHashMap<>();
-        byRoute.values().forEach(shares -> shares.forEach(share -> shares.stream()
-                .filter(each -> each != share)
-                .max(Comparator.comparingInt(Share::weight))
-                .ifPresent(other -> next.put(share, other))));
+        byRoute.values()
+                .forEach(shares -> shares.forEach(share -> shares.stream()
+                        .filter(each -> each != share)
+                        .max(Comparator.comparingInt(Share::weight))
+                        .ifPresent(other -> next.put(share, other))));
         if (next.equals(pairs)) {
             return;
         }

@@ -268,8 +268,7 @@ class WeightWatchTest {
         serve(20);
         weigh(100, 0);
 
-        assertThat(lines(Level.INFO))
-                .containsExactly("function next is not compared with function shop any more");
+        assertThat(lines(Level.INFO)).containsExactly("function next is not compared with function shop any more");
     }
 
     @Test

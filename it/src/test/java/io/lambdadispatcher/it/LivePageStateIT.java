@@ -194,14 +194,16 @@ class LivePageStateIT {
                 ",\"workersDesired\":1,\"base\":{\"workers\":1,\"concurrency\":8,\"busy\":0,\"excess\":0,\"version\":\"8\","
                         + "\"versionDifference\":\"the base has version 8, and launched workers have version 7\"}");
         show();
-        browser.awaitText("#functions", "versions differ", "The base has version 8, and launched workers have version 7.");
+        browser.awaitText(
+                "#functions", "versions differ", "The base has version 8, and launched workers have version 7.");
         browser.awaitText("#overall", "1 in trouble");
         assertThat(browser.problems).isEmpty();
     }
 
     @Test
     void should_say_which_base_would_cost_least() {
-        String advised = ",\"workersDesired\":1,\"advisedBase\":{\"concurrency\":50,\"dollarsPerHour\":0.214,\"dollarsPerHourNow\":1.5}";
+        String advised =
+                ",\"workersDesired\":1,\"advisedBase\":{\"concurrency\":50,\"dollarsPerHour\":0.214,\"dollarsPerHourNow\":1.5}";
         functions = function("shop", advised);
         show();
         browser.awaitText(
@@ -209,8 +211,7 @@ class LivePageStateIT {
                 "Advised base: 50 concurrent requests. With the traffic of the last hours, an hour costs $0.21 with it, and"
                         + " $1.50 without a base.");
 
-        functions = function(
-                "shop", advised + ",\"base\":{\"workers\":2,\"concurrency\":40,\"busy\":0,\"excess\":0}");
+        functions = function("shop", advised + ",\"base\":{\"workers\":2,\"concurrency\":40,\"busy\":0,\"excess\":0}");
         browser.awaitText(
                 "#functions",
                 "Advised base: 50 concurrent requests (3 workers of the present size).",

@@ -29,7 +29,8 @@ public final class FunctionName {
 
     /** Returns whether a text can follow the name of a function, as a published version or alias. */
     static boolean canQualify(String text) {
-        return text.length() <= LONGEST_QUALIFIER && QUALIFIER_FORM.matcher(text).matches();
+        return text.length() <= LONGEST_QUALIFIER
+                && QUALIFIER_FORM.matcher(text).matches();
     }
 
     /** Returns whether a qualifier is a version, and no alias. */

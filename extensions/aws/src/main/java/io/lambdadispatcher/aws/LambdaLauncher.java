@@ -211,9 +211,8 @@ public final class LambdaLauncher implements WorkerLauncher {
             return CompletableFuture.completedStage("");
         }
         return (FunctionName.isVersion(stated) ? invocable(name, stated) : ofAlias(name, stated))
-                .exceptionallyCompose(error -> isMissing(error)
-                        ? CompletableFuture.completedStage("")
-                        : CompletableFuture.failedStage(error));
+                .exceptionallyCompose(error ->
+                        isMissing(error) ? CompletableFuture.completedStage("") : CompletableFuture.failedStage(error));
     }
 
     private static boolean isMissing(Throwable error) {

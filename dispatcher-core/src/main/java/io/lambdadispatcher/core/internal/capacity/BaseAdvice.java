@@ -21,6 +21,7 @@ final class BaseAdvice {
     private static final double MEMORY_SECONDS = TimeUnit.HOURS.toSeconds(2);
     /** The traffic of a shorter time is no reason for an advice. */
     private static final double FEWEST_SECONDS = TimeUnit.MINUTES.toSeconds(10);
+
     private static final long HELD_NANOS = TimeUnit.SECONDS.toNanos(30);
     /** A sample that is late stands for no longer than this. */
     private static final double MOST_SECONDS = 5;

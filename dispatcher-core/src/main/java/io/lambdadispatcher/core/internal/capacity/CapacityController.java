@@ -345,8 +345,7 @@ public final class CapacityController {
             started = true;
             secondNanos = nowNanos;
             everySecond(draft, seen);
-            advice.onSecond(
-                    nowNanos, demand.busy() + demand.pending() + view.streams() * target.utilization());
+            advice.onSecond(nowNanos, demand.busy() + demand.pending() + view.streams() * target.utilization());
             downstream.tell(draft, workers, !view.prepaid());
         }
         recycling.markNext(nowNanos, function.capacity().maxWorkerAge());

@@ -166,7 +166,9 @@ final class DownstreamShares {
                         + " connections each"
                         + (ghosts.isEmpty()
                                 ? ""
-                                : ". " + PrintableText.counted(ghosts.size(), "further worker is", "further workers are")
+                                : ". "
+                                        + PrintableText.counted(
+                                                ghosts.size(), "further worker is", "further workers are")
                                         + " lost and may still run");
     }
 }

@@ -434,7 +434,8 @@ public final class Rollout {
 
     private RolloutPhase steady(String version, String abandoned) {
         NamedVersion answer = base.answer();
-        return RolloutPhase.steady(version, abandoned, answer != null && !answer.own().equals(version));
+        return RolloutPhase.steady(
+                version, abandoned, answer != null && !answer.own().equals(version));
     }
 
     private RolloutPhase watched(RolloutPhase now) {

@@ -105,7 +105,8 @@ public final class RequestAdmission {
         return full
                 ? new Failure(
                         Failure.Kind.TENANT_LIMITED,
-                        PrintableText.counted(policy.maxTenantRequests(), "request", "requests") + " with this " + header
+                        PrintableText.counted(policy.maxTenantRequests(), "request", "requests") + " with this "
+                                + header
                                 + (policy.maxTenantRequests() == 1 ? " is" : " are") + " already in flight for "
                                 + describe(policy))
                 : null;

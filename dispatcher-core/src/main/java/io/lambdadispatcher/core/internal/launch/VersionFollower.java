@@ -29,7 +29,8 @@ final class VersionFollower {
     private @Nullable String problem;
 
     /** @param versions gets each version that the launcher answers */
-    VersionFollower(String function, GuardedLauncher launcher, EventExecutor executor, Consumer<NamedVersion> versions) {
+    VersionFollower(
+            String function, GuardedLauncher launcher, EventExecutor executor, Consumer<NamedVersion> versions) {
         this.function = function;
         this.launcher = launcher;
         this.executor = executor;

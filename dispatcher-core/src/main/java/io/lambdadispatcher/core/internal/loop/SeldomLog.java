@@ -54,7 +54,8 @@ public final class SeldomLog {
             return;
         }
         long others = its.leftOut.getAndSet(0);
-        String more = " (and " + PrintableText.counted(others, "similar line was", "similar lines were") + " not logged)";
+        String more =
+                " (and " + PrintableText.counted(others, "similar line was", "similar lines were") + " not logged)";
         log.warn(others == 0 ? format : format + more, arguments);
     }
 }

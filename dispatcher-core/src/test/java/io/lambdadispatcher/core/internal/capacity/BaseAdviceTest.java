@@ -66,10 +66,8 @@ class BaseAdviceTest {
 
         AdvisedBase all = advised(10, 1);
         assertThat(all.concurrency()).isEqualTo(20);
-        assertThat(all.dollarsPerHour())
-                .isCloseTo(20 * base + peaks * 8 * launched, withinPercentage(2));
-        assertThat(all.dollarsPerHourNow())
-                .isCloseTo(10 * base + (10 + peaks * 8) * launched, withinPercentage(2));
+        assertThat(all.dollarsPerHour()).isCloseTo(20 * base + peaks * 8 * launched, withinPercentage(2));
+        assertThat(all.dollarsPerHourNow()).isCloseTo(10 * base + (10 + peaks * 8) * launched, withinPercentage(2));
     }
 
     @Test
@@ -190,8 +188,7 @@ class BaseAdviceTest {
 
     @ParameterizedTest
     @CsvSource({"elb, 50", "elb, 400", "elb, 2000", "news, 50", "news, 400", "news, 2000"})
-    void should_cost_little_more_than_the_best_fixed_base_in_hindsight(String trace, int perSecond)
-            throws IOException {
+    void should_cost_little_more_than_the_best_fixed_base_in_hindsight(String trace, int perSecond) throws IOException {
         int[] concurrency = concurrency(trace, perSecond);
         int[] containers = new int[concurrency.length / BIN_SECONDS];
         for (int i = 0; i < concurrency.length; i++) {

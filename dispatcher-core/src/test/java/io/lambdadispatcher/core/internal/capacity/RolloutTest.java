@@ -980,10 +980,11 @@ class RolloutTest {
                 case 0 -> published.put(any, any);
                 case 1 -> alias = any;
                 case 2 -> busy = events.nextBoolean() ? 0 : 100;
-                case 3 -> List.copyOf(base.keySet()).forEach(id -> {
-                    disconnectBase(id);
-                    connectBase(id + "'", any);
-                });
+                case 3 ->
+                    List.copyOf(base.keySet()).forEach(id -> {
+                        disconnectBase(id);
+                        connectBase(id + "'", any);
+                    });
                 case 4 -> {
                     String id = base.keySet().iterator().next();
                     String version = base.get(id);

@@ -6,8 +6,8 @@ import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.capacity.NamedVersion;
 import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.loop.Incidents;
-import io.lambdadispatcher.core.observe.ServiceTimes;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.ServiceTimes;
 import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -293,6 +293,7 @@ final class SimulatedFleet {
         private long frozenNanos;
         /** By how much its wall clock is ahead. */
         long aheadMillis;
+
         private final long startedNanos = time.nanos();
         /** Since when it has had no fault. */
         long wellSinceNanos = time.nanos();

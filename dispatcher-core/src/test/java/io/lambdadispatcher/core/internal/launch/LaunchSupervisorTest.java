@@ -168,9 +168,8 @@ class LaunchSupervisorTest {
         supervisor.onWorkerDialled("base", WorkerKind.BASE);
         supervisor.onWorkerReady("base", 1, null, "release-8");
         pass(Duration.ofSeconds(7));
-        supervisor.setOptions(FunctionOptions.builder("f")
-                .capacity(CapacityPolicy.fixed(2))
-                .build());
+        supervisor.setOptions(
+                FunctionOptions.builder("f").capacity(CapacityPolicy.fixed(2)).build());
         pass(Duration.ofSeconds(2));
 
         assertThat(launcher.versions).containsExactly("8", "8");

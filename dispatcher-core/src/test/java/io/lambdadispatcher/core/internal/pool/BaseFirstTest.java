@@ -216,7 +216,9 @@ class BaseFirstTest extends OnTwoLoops {
         assertThat(surplus.busy).isEmpty();
 
         openLong(1);
-        assertThat(surplus.busy).as("without waiting, because nothing replaces it").hasSize(1);
+        assertThat(surplus.busy)
+                .as("without waiting, because nothing replaces it")
+                .hasSize(1);
     }
 
     /** The due one ends them for certain. */

@@ -25,8 +25,7 @@ class RequestLimitTest {
             int requests = 1 + random.nextInt(connections * streams + 3);
             limit.set(requests);
 
-            List<Integer> each =
-                    parts.stream().map(RequestLimit.Part::requests).toList();
+            List<Integer> each = parts.stream().map(RequestLimit.Part::requests).toList();
             if (requests >= connections * streams) {
                 assertThat(each).containsOnly(0);
                 continue;
