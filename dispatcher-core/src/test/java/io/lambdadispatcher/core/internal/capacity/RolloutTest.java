@@ -881,7 +881,7 @@ class RolloutTest {
     @Test
     void should_stop_a_change_that_begins_without_launched_workers_if_the_new_version_fails() {
         busy = 0;
-        pass(300);
+        pass(600);
         assertThat(workers).isEmpty();
         published.put("8", "8");
         crashing.add("8");
@@ -898,7 +898,7 @@ class RolloutTest {
     @Test
     void should_complete_a_change_that_begins_without_launched_workers() {
         busy = 0;
-        pass(300);
+        pass(600);
         published.put("8", "8");
         connectBase("b1", "8");
         pass(120);
@@ -913,7 +913,7 @@ class RolloutTest {
     @Test
     void should_not_fall_back_to_a_version_that_has_never_served() {
         busy = 0;
-        pass(300);
+        pass(600);
         published.put("8", "8");
         published.put("9", "9");
         connectBase("b1", "8");
@@ -945,7 +945,7 @@ class RolloutTest {
         pass(2);
         assertThat(difference()).isNotNull();
         busy = 0;
-        pass(300);
+        pass(600);
         assertThat(workers).isEmpty();
         assertThat(difference()).isNull();
     }

@@ -165,7 +165,7 @@ class FleetScenarioTest {
         List<SimulatedDispatcher> old = List.copyOf(fleet.dispatchers);
         fleet.start();
         fleet.start();
-        pass(1);
+        pass(5);
         old.forEach(SimulatedDispatcher::kill);
         fleet.streams = 150;
         for (int i = 0; i < 100; i++) {
