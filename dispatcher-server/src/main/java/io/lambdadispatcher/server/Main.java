@@ -75,12 +75,14 @@ public final class Main {
         commands.put("weights", () -> SettingCommand.weights(environment).spec());
         commands.put("launching", () -> SettingCommand.launching(environment).spec());
         commands.put("rollout", () -> SettingCommand.rollout(environment).spec());
-        for (FilterCommand each : Settings.TABLE.filters().commands()) {
-            commands.put(
-                    each.name(),
-                    () -> SettingCommand.ofFilter(each, environment).spec());
-        }
         commands.put("log-level", () -> SettingCommand.logLevel(environment).spec());
+        for (FilterCommand each : Settings.TABLE.filters().commands()) {
+            Supplier<CommandSpec> its =
+                    () -> SettingCommand.ofFilter(each, environment).spec();
+            if (commands.putIfAbsent(each.name(), its) != null) {
+                throw new IllegalStateException("two commands " + each.name() + ", one of them of a filter");
+            }
+        }
         return commands;
     }
 

@@ -291,7 +291,7 @@ class IncidentsIT {
                 .filteredOn(line -> line.startsWith("incident begins: the ledger of the fleet cannot be reached, "))
                 .singleElement()
                 .asString()
-                .matches(".*: it cannot be (read|written): .*unreachable.*");
+                .matches(".*: it cannot be (read|written): .*cut it off");
     }
 
     @ParameterizedTest

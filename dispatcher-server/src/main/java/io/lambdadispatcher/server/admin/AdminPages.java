@@ -181,6 +181,7 @@ public final class AdminPages implements AutoCloseable {
         all.put("/api/workers/recycle", Page.command(inspections, request -> done(workers.recycle(request.uri()))));
         all.put("/api/rollout", Page.command(work, request -> done(launching.steer(request.uri()))));
         all.put("/api/weights", Page.command(work, request -> done(weights(settings, request.uri()))));
+        all.put("/api/log-level", Page.command(work, request -> done(logLevel(settings, request.uri()))));
         for (FilterCommand command : settings.filterCommands()) {
             Page page = Page.command(work, request -> done(tellFilter(settings, command, request.uri())));
             if (all.putIfAbsent("/api/" + command.name(), page) != null) {
@@ -188,7 +189,6 @@ public final class AdminPages implements AutoCloseable {
             }
             ofFilters.add(", /api/" + command.name());
         }
-        all.put("/api/log-level", Page.command(work, request -> done(logLevel(settings, request.uri()))));
         pages = Map.copyOf(all);
     }
 

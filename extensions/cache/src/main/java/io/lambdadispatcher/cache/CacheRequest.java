@@ -76,7 +76,8 @@ final class CacheRequest {
         }
         HeaderFields headers = request.headers();
         String session = request.sessionHeader();
-        if (headers.contains("range")
+        if (!isAscii(request.path())
+                || headers.contains("range")
                 || isGrpc(headers.get("content-type"))
                 || session != null && headers.contains(session)
                 || OVERRIDES.stream().anyMatch(headers::contains)) {
@@ -84,6 +85,14 @@ final class CacheRequest {
         }
         CacheRequest its = new CacheRequest(request, headers, policy, headRequest);
         return its.control.noStore() ? null : its;
+    }
+
+    /**
+     * The text of a path does not show which bytes it is made of: two encodings of a letter look
+     * the same, and are two targets.
+     */
+    private static boolean isAscii(String path) {
+        return path.chars().allMatch(each -> each < 0x80);
     }
 
     private static boolean isGrpc(@Nullable String type) {
@@ -104,13 +113,17 @@ final class CacheRequest {
         for (String name : distinguishing) {
             append(all, name, value(headers, name));
         }
+        List<String> forwarding = new ArrayList<>(2);
         headers.forEachName(name -> {
-            if (name.equals("forwarded") || isForwarding(name)) {
-                for (String value : headers.getAll(name)) {
-                    append(all, name, name.equals("forwarded") ? withoutAddresses(value) : value);
-                }
+            if ((name.equals("forwarded") || isForwarding(name)) && !forwarding.contains(name)) {
+                forwarding.add(name);
             }
         });
+        for (String name : forwarding) {
+            for (String value : headers.bytes().getAll(name)) {
+                append(all, name, name.equals("forwarded") ? withoutAddresses(value) : value);
+            }
+        }
         return all.toString();
     }
 
@@ -152,7 +165,8 @@ final class CacheRequest {
     }
 
     private static @Nullable String value(HeaderFields headers, String name) {
-        List<String> all = headers.getAll(name);
+        // Bytes, because two encodings of a letter are two values.
+        List<String> all = headers.bytes().getAll(name);
         if (all.isEmpty()) {
             return null;
         }

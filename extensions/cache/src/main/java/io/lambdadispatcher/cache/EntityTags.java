@@ -13,9 +13,9 @@ final class EntityTags {
 
     /** Returns whether the client has the response, so that 304 answers it. */
     static boolean isNotModified(HeaderFields request, HeaderFields response) {
-        List<String> tags = request.getAll("if-none-match");
+        List<String> tags = request.bytes().getAll("if-none-match");
         if (!tags.isEmpty()) {
-            String own = response.get("etag");
+            String own = response.bytes().get("etag");
             return own != null && tags.stream().anyMatch(list -> contains(list, strong(own)));
         }
         Date since = date(request.get("if-modified-since"));

@@ -227,14 +227,20 @@ public final class ResponseCache implements Filter {
         String flightKey = store().flightKey(request);
         Flight own = new Flight();
         if (!store().isUnshared(flightKey) && store().board(flightKey, own) == own) {
-            context.fork("GET", copy -> {
-                CacheRequest.removeConditions(copy.headers());
-                FetchedResponse renewal =
-                        new FetchedResponse(this, request.renewal(copy.headers().copy()), stale);
-                renewal.leads(own, flightKey);
-                renewal.setUnwatched();
-                return renewal;
-            });
+            try {
+                context.fork("GET", copy -> {
+                    CacheRequest.removeConditions(copy.headers());
+                    FetchedResponse renewal = new FetchedResponse(
+                            this, request.renewal(copy.headers().copy()), stale);
+                    renewal.leads(own, flightKey);
+                    renewal.setUnwatched();
+                    return renewal;
+                });
+            } catch (RuntimeException e) {
+                // The event loop ends. Requests that would wait for the renewal must not.
+                store().leave(flightKey, own);
+                own.land(null, false);
+            }
         }
     }
 

@@ -496,7 +496,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     /** What the function still sends is dropped, unless it would wait for the request. */
     private void answerInstead(Decision.Answer answer, boolean end) {
         answer(answer);
-        if (!requestEnded || !end && outer instanceof GoneClient) {
+        if (!requestEnded || cancelled != null || !end && outer instanceof GoneClient) {
             cancelPassed(ErrorCode.CANCELLED);
         }
     }
