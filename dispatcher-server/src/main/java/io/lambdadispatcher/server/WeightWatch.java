@@ -121,7 +121,7 @@ final class WeightWatch implements DispatcherObserver, AutoCloseable {
     private Map<Share, Share> pairs = Map.of();
     /** The functions of which the log says that they are worse, and than which one. */
     private final Map<String, String> worse = new HashMap<>();
-    /** The functions that are not known to have been good throughout this period. */
+    /** The functions that a look of this period found worse, or that were when weights changed. */
     private final Set<String> worseInPeriod = new HashSet<>();
 
     private long periodNanos;

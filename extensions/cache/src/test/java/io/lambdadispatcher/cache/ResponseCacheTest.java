@@ -15,10 +15,15 @@ import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.spi.RequestContext;
+import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -191,6 +196,40 @@ class ResponseCacheTest {
         rig.get(0, "/a", "x: 3");
         rig.get(0, "/a", "x: 4");
         assertThat(rig.calls).hasSize(4);
+    }
+
+    /** Each char is a byte: an e with an acute accent in ISO 8859-1, and the same one in UTF-8. */
+    @Test
+    void should_not_take_two_encodings_of_a_letter_for_the_same() {
+        for (String field : List.of("x: ", "x-forwarded-prefix: ")) {
+            int before = rig.calls.size();
+            rig.get(0, "/a", field + "\u00e9");
+            Client waiting = rig.get(1, "/a", field + "\u00c3\u00a9");
+            call(before).respond(200, "one", FRESH, "vary: x");
+            rig.run();
+            call(before + 1).respond(200, "two", FRESH, "vary: x");
+            assertThat(waiting.answer()).as(field).isEqualTo("200 two");
+            assertThat(rig.get(0, "/a", field + "\u00e9").answer()).as(field).isEqualTo("200 one");
+        }
+        rig.get(0, "/\u00e9");
+        call(4).respond(200, "one", FRESH, "etag: \"\u00e9\"");
+        assertThat(rig.get(0, "/\u00c3\u00a9").answer()).isEmpty();
+        rig.get(0, "/b");
+        call(6).respond(200, "one", FRESH, "etag: \"\u00e9\"");
+        assertThat(rig.get(0, "/b", "if-none-match: \"\u00c3\u00a9\"").answer()).isEqualTo("200 one");
+        assertThat(rig.get(0, "/b", "if-none-match: \"\u00e9\"").answer()).isEqualTo("304");
+    }
+
+    /** A partition that has all values of a name for each of them would be quadratic. */
+    @Test
+    void should_keep_each_repeated_header_once() {
+        String[] fields = new String[190];
+        Arrays.fill(fields, "x-forwarded-prefix: " + "p".repeat(100));
+        Http2Headers head = CacheRig.fields(
+                new FlatHeaders().method("GET").scheme("http").authority("h").path("/a"), fields);
+        RequestContext asked = CacheRig.asked(head, policy(Duration.ZERO));
+        CacheRequest request = CacheRequest.of(asked, asked.policy(CachePolicy.class));
+        assertThat(request.partition()).hasSizeLessThan(190 * 150);
     }
 
     @Test
