@@ -914,12 +914,12 @@ class RolloutTest {
     void should_not_fall_back_to_a_version_that_has_never_served() {
         busy = 0;
         pass(600);
-        published.put("8", "8");
-        published.put("9", "9");
-        connectBase("b1", "8");
+        published.put("release-8", "8");
+        published.put("release-9", "9");
+        connectBase("b1", "release-8");
         pass(60);
         disconnectBase("b1");
-        connectBase("b1", "9");
+        connectBase("b1", "release-9");
         pass(60);
 
         assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.ROLLING, "7", "9", 0, 0, ""));
