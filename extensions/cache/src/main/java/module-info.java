@@ -1,4 +1,4 @@
-/** Answers with stored responses: {@link io.lambdadispatcher.cache.ResponseCache}. */
+/** Answers with stored responses: {@link io.lambdadispatcher.cache.HttpCache}. */
 module io.lambdadispatcher.cache {
     requires transitive io.lambdadispatcher.core;
     requires com.github.benmanes.caffeine;

@@ -3,7 +3,7 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.cache.CachePolicy;
-import io.lambdadispatcher.cache.ResponseCache;
+import io.lambdadispatcher.cache.HttpCache;
 import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -82,7 +82,7 @@ class BreakerIT {
         Map<String, String> variables =
                 Map.of("LAMBDA_DISPATCHER_HANDLER", SwitchedHandler.class.getName(), "IT_SWITCH", dead.toString());
         try (Rig rig =
-                Rig.start(function, observer, builder -> builder.eventLoops(2).filter(new ResponseCache(1 << 20)))) {
+                Rig.start(function, observer, builder -> builder.eventLoops(2).filter(new HttpCache(1 << 20)))) {
             rig.process(2, 50, variables);
             rig.process(2, 50, variables);
             long[] switched = new long[2];

@@ -3,7 +3,7 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.cache.CachePolicy;
-import io.lambdadispatcher.cache.ResponseCache;
+import io.lambdadispatcher.cache.HttpCache;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
@@ -35,7 +35,7 @@ class CacheIT {
                         .build())
                 .build();
         try (Rig rig =
-                Rig.start(function, DispatcherObserver.NONE, builder -> builder.filter(new ResponseCache(1 << 20)))) {
+                Rig.start(function, DispatcherObserver.NONE, builder -> builder.filter(new HttpCache(1 << 20)))) {
             Process worker = rig.process(1, 10, Map.of("LAMBDA_DISPATCHER_HANDLER", CacheHandler.class.getName()));
             boolean tls = version == HttpClient.Version.HTTP_2;
             HttpClient client = rig.client(version);

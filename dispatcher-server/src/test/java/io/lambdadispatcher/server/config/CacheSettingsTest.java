@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.lambdadispatcher.cache.CachePolicy;
-import io.lambdadispatcher.cache.ResponseCache;
+import io.lambdadispatcher.cache.HttpCache;
 import io.lambdadispatcher.core.observe.FilterGauge;
 import io.lambdadispatcher.core.spi.FilterCommand;
 import io.lambdadispatcher.core.spi.FilterExtension;
@@ -67,7 +67,7 @@ class CacheSettingsTest {
                 .findAny()
                 .orElseThrow();
         FilterExtension service = filters.serviceOf(clear);
-        ResponseCache cache = (ResponseCache) filters.create(service, configuration);
+        HttpCache cache = (HttpCache) filters.create(service, configuration);
         assertThat(cache.gauges()).extracting(FilterGauge::name).contains("cache.memory.limit");
         assertThat(cache.maxBytes()).isEqualTo(5 << 20);
         assertThat(catchThrowableOfType(ConfigurationException.class, () -> load("http.cache-memory: 1KiB"))

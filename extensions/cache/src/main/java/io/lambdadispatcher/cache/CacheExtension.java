@@ -54,16 +54,16 @@ public final class CacheExtension implements FilterExtension {
                     + " to each of them.",
             "bytes",
             "bytes of stored responses removed",
-            filter -> clear((ResponseCache) filter));
+            filter -> clear((HttpCache) filter));
 
     @Override
     public Filter create() {
-        return new ResponseCache(64 * MIB);
+        return new HttpCache(64 * MIB);
     }
 
     @Override
     public Filter create(ProgramSetting.Values values) {
-        return new ResponseCache(values.get(MEMORY));
+        return new HttpCache(values.get(MEMORY));
     }
 
     @Override
@@ -81,7 +81,7 @@ public final class CacheExtension implements FilterExtension {
         return List.of(CLEAR);
     }
 
-    private static long clear(ResponseCache cache) {
+    private static long clear(HttpCache cache) {
         CacheSnapshot before = cache.snapshot();
         cache.clear();
         return before == null ? 0 : before.bytes();

@@ -32,7 +32,7 @@ final class FetchedResponse implements ResponseFilter {
     private static final byte[] NO_BYTES = {};
     private static final int FIRST_BYTES = 4096;
 
-    private final ResponseCache cache;
+    private final HttpCache cache;
     private final CacheRequest request;
     private final @Nullable StoredResponse stale;
     private final int generation;
@@ -56,7 +56,7 @@ final class FetchedResponse implements ResponseFilter {
     private int bodyBytes;
 
     /** @param stale replaces an error; {@code null} = none */
-    FetchedResponse(ResponseCache cache, CacheRequest request, @Nullable StoredResponse stale) {
+    FetchedResponse(HttpCache cache, CacheRequest request, @Nullable StoredResponse stale) {
         this.cache = cache;
         this.request = request;
         this.stale = stale;
@@ -87,14 +87,14 @@ final class FetchedResponse implements ResponseFilter {
 
     @Override
     public Decision.@Nullable Answer replace(int its, @Nullable String failure) {
-        if (stale == null || !ResponseCache.isError(its)) {
+        if (stale == null || !HttpCache.isError(its)) {
             return null;
         }
         long now = cache.store().nanoTime();
         // A request can take longer than a stale response is of use.
         boolean useful = CacheRules.fit(stale.terms(), request, now) != Fit.NONE;
         land(stale);
-        return useful ? ResponseCache.answer(stale, now, request, Substitute.STALE) : null;
+        return useful ? HttpCache.answer(stale, now, request, Substitute.STALE) : null;
     }
 
     @Override
@@ -108,7 +108,7 @@ final class FetchedResponse implements ResponseFilter {
             }
             land(null);
         }
-        ResponseCache.addForwarded(headers, stale != null, terms != null);
+        HttpCache.addForwarded(headers, stale != null, terms != null);
     }
 
     private void store(HeaderFields headers) {

@@ -19,12 +19,12 @@ final class WaitingRequest {
     /** Time between two looks at the breaker, which opens if the identical request hangs. */
     private static final long CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
-    private final ResponseCache cache;
+    private final HttpCache cache;
     private final CacheRequest request;
     private final long startNanos;
     private final CompletableFuture<Decision> landed = new CompletableFuture<>();
 
-    WaitingRequest(ResponseCache cache, CacheRequest request) {
+    WaitingRequest(HttpCache cache, CacheRequest request) {
         this.cache = cache;
         this.request = request;
         startNanos = cache.store().nanoTime();

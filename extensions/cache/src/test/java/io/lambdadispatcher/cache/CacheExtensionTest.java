@@ -68,7 +68,7 @@ class CacheExtensionTest {
 
     @Test
     void should_create_a_cache_of_this_size_and_clear_it() {
-        ResponseCache cache = (ResponseCache) extension.create(new ProgramSetting.Values() {
+        HttpCache cache = (HttpCache) extension.create(new ProgramSetting.Values() {
             @Override
             @SuppressWarnings("unchecked")
             public <T> T get(ProgramSetting<T> setting) {
@@ -115,6 +115,6 @@ class CacheExtensionTest {
                 .hasMessageContaining("365 days");
         assertThatThrownBy(() -> CachePolicy.builder("c").maxBodyBytes(0).build())
                 .hasMessageContaining("maxBodyBytes: 0");
-        assertThatThrownBy(() -> new ResponseCache(0)).hasMessageContaining("maxBytes: 0");
+        assertThatThrownBy(() -> new HttpCache(0)).hasMessageContaining("maxBytes: 0");
     }
 }

@@ -51,7 +51,7 @@ final class CacheRig {
                 maxBytes,
                 () -> nanos += tickNanos,
                 () -> EPOCH_MILLIS + TimeUnit.NANOSECONDS.toMillis(nanos) - 86_400_000L);
-        ResponseCache cache = new ResponseCache(store);
+        HttpCache cache = new HttpCache(store);
         for (int i = 0; i < 2; i++) {
             loops[i].freezeTime();
             filters[i] = behind(cache, new Function(), loops[i].eventLoop(), observer);
@@ -60,7 +60,7 @@ final class CacheRig {
 
     /** Returns the function {@code f} behind the cache. */
     static FunctionOpener behind(
-            ResponseCache cache, FunctionOpener function, EventLoop loop, DispatcherObserver observer) {
+            HttpCache cache, FunctionOpener function, EventLoop loop, DispatcherObserver observer) {
         FilterLoop home = new FilterLoop(loop, observer, (name, sent, client) -> {
             throw new AssertionError("the cache sends no requests past the breaker");
         });

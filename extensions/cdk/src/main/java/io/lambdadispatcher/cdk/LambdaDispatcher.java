@@ -194,30 +194,26 @@ public final class LambdaDispatcher extends Construct {
         return Attribute.builder().name(name).type(AttributeType.STRING).build();
     }
 
-    /** While the alias moves, workers are launched with the number of a version. */
-    private void followAlias(IAlias alias) {
-        IFunction all = alias.getVersion().getLambda();
-        all.grantInvoke(task.getTaskRole());
-        allowGetAlias(all);
-    }
-
-    private void allowGetAlias(IFunction function) {
-        task.addToTaskRolePolicy(PolicyStatement.Builder.create()
-                .actions(List.of("lambda:GetAlias"))
-                .resources(List.of(function.getFunctionArn(), function.getFunctionArn() + ":*"))
-                .build());
+    /**
+     * While an alias moves, workers are launched with the number of a version. The containers of a
+     * base may state the name of an alias.
+     */
+    private void allowInvokes(IFunction function, boolean byAlias) {
+        function.grantInvoke(task.getTaskRole());
+        if (byAlias) {
+            task.addToTaskRolePolicy(PolicyStatement.Builder.create()
+                    .actions(List.of("lambda:GetAlias"))
+                    .resources(List.of(function.getFunctionArn(), function.getFunctionArn() + ":*"))
+                    .build());
+        }
     }
 
     private ContainerDefinitionOptions container(Builder from, Map<String, Secret> secrets) {
         IFunction function = Objects.requireNonNull(from.function);
         if (function instanceof IAlias alias) {
-            followAlias(alias);
+            allowInvokes(alias.getVersion().getLambda(), true);
         } else {
-            function.grantInvoke(task.getTaskRole());
-            if (from.base != null) {
-                // Its containers may state the name of an alias.
-                allowGetAlias(function);
-            }
+            allowInvokes(function, from.base != null);
         }
         Map<String, String> settings = new TreeMap<>(from.settings.all());
         settings.put("aws.region", Stack.of(this).getRegion());

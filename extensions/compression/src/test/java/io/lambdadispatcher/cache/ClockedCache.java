@@ -7,7 +7,7 @@ public final class ClockedCache {
     private ClockedCache() {}
 
     /** @param millis time since 1970 */
-    public static ResponseCache of(LongSupplier nanos, LongSupplier millis) {
-        return new ResponseCache(new ResponseStore(1 << 20, nanos, millis));
+    public static HttpCache of(LongSupplier nanos, LongSupplier millis) {
+        return new HttpCache(new ResponseStore(1 << 20, nanos, millis));
     }
 }

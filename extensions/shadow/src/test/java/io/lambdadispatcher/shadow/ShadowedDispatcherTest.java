@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.cache.CachePolicy;
-import io.lambdadispatcher.cache.ResponseCache;
+import io.lambdadispatcher.cache.HttpCache;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
@@ -80,7 +80,7 @@ class ShadowedDispatcherTest {
         return builder.router(head -> RouteTarget.of("shop"))
                 .filter(first)
                 .filter(shadow)
-                .filter(new ResponseCache(1 << 20))
+                .filter(new HttpCache(1 << 20))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .observer(observer)
                 .eventLoops(1)

@@ -3,7 +3,7 @@ package io.lambdadispatcher.core.internal.filter;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.cache.CachePolicy;
-import io.lambdadispatcher.cache.ResponseCache;
+import io.lambdadispatcher.cache.HttpCache;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
@@ -58,7 +58,7 @@ class CacheTogetherTest {
             throw new AssertionError("the cache sends no requests past the breaker");
         });
         FunctionOpener own = new FunctionFilters("f", observer).around(target, channel.eventLoop());
-        return new RequestFilters(List.of(new ResponseCache(1 << 24)), Map.of()).beforeFunction("f", own, true, home);
+        return new RequestFilters(List.of(new HttpCache(1 << 24)), Map.of()).beforeFunction("f", own, true, home);
     }
 
     @BeforeEach

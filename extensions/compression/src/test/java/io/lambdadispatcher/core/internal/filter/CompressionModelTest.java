@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.cache.CachePolicy;
 import io.lambdadispatcher.cache.ClockedCache;
-import io.lambdadispatcher.cache.ResponseCache;
+import io.lambdadispatcher.cache.HttpCache;
 import io.lambdadispatcher.compression.CompressionPolicy;
 import io.lambdadispatcher.compression.CompressionRig;
 import io.lambdadispatcher.compression.ContentEncoding;
@@ -287,7 +287,7 @@ class CompressionModelTest {
                 }
             };
             RecordingObserver observer = new RecordingObserver();
-            ResponseCache cache = ClockedCache.of(() -> nanos, () -> EPOCH + nanos / 1_000_000);
+            HttpCache cache = ClockedCache.of(() -> nanos, () -> EPOCH + nanos / 1_000_000);
             FunctionOpener filter = CompressionRig.behind(
                     List.of(new ResponseCompression(), cache), application, loop.eventLoop(), observer);
             TrafficPolicy.Builder traffic = TrafficPolicy.builder()

@@ -3,7 +3,7 @@ package io.lambdadispatcher.core.internal.filter;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.cache.CachePolicy;
-import io.lambdadispatcher.cache.ResponseCache;
+import io.lambdadispatcher.cache.HttpCache;
 import io.lambdadispatcher.compression.CompressionPolicy;
 import io.lambdadispatcher.compression.CompressionRig;
 import io.lambdadispatcher.compression.ContentEncoding;
@@ -75,7 +75,7 @@ class CompressionTogetherTest {
     private static FunctionOpener chain(FunctionOpener target, RecordingObserver observer, EmbeddedChannel channel) {
         FunctionFilters own = new FunctionFilters("f", observer);
         return CompressionRig.behind(
-                List.of(new ResponseCache(1 << 24), new ResponseCompression()),
+                List.of(new HttpCache(1 << 24), new ResponseCompression()),
                 own.around(target, channel.eventLoop()),
                 channel.eventLoop(),
                 observer);

@@ -19,10 +19,11 @@ import org.jspecify.annotations.Nullable;
  * shared cache in the sense of RFC 9111. {@link CacheRules} decides, and this class acts. The store
  * belongs to all functions and event loops: a user expects one request to the function, not one for
  * each event loop. Requests that are answered with stored responses count neither in the limits of
- * their route nor for its breaker.
+ * their route nor for its breaker. Each dispatcher needs a cache of its own, because functions of
+ * the same name would share their responses.
  *
  * <pre>{@code
- * ResponseCache cache = new ResponseCache(64 << 20);
+ * HttpCache cache = new HttpCache(64 << 20);
  * TrafficPolicy stored = TrafficPolicy.builder()
  *         .extension(CachePolicy.class, CachePolicy.builder("shop").build())
  *         .build();
@@ -31,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  *         .filter(cache);
  * }</pre>
  */
-public final class ResponseCache implements Filter {
+public final class HttpCache implements Filter {
     /** RFC 9110 section 9.2.1. The others change what their target is. CONNECT has none. */
     private static final Set<String> NOT_UNSAFE = Set.of("GET", "HEAD", "OPTIONS", "TRACE", "CONNECT");
 
@@ -70,7 +71,7 @@ public final class ResponseCache implements Filter {
      *
      * @param maxBytes maximum memory of all stored responses, in bytes of the heap, 1 or more
      */
-    public ResponseCache(long maxBytes) {
+    public HttpCache(long maxBytes) {
         if (maxBytes < 1) {
             throw new IllegalArgumentException("maxBytes: " + maxBytes + ", expected 1 or more");
         }
@@ -78,7 +79,7 @@ public final class ResponseCache implements Filter {
     }
 
     /** Creates a cache whose store a test sees. */
-    ResponseCache(ResponseStore store) {
+    HttpCache(ResponseStore store) {
         this(store.maxBytes());
         this.store = store;
     }

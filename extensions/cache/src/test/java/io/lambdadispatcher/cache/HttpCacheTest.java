@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class ResponseCacheTest {
+class HttpCacheTest {
     private static final String FRESH = "cache-control: max-age=60";
 
     private CacheRig rig = new CacheRig(policy(Duration.ZERO), 1 << 20);
