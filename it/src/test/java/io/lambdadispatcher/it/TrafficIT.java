@@ -193,7 +193,7 @@ class TrafficIT {
      */
     static void assertNoSlower(Rig unhindered, Rig handicapped, int requests) throws Exception {
         for (int attempt = 1; ; attempt++) {
-            // Not on the common pool: on two cores, its only thread also runs what follows a response.
+            // Not on the common pool: its only thread also runs what follows a response.
             CompletableFuture<Seen> reference =
                     CompletableFuture.supplyAsync(() -> load(unhindered, requests), call -> new Thread(call).start());
             Seen seen = load(handicapped, requests);

@@ -27,7 +27,7 @@ public final class FunctionName {
         return name.length() <= LONGEST && FORM.matcher(name).matches();
     }
 
-    /** Returns whether a text can follow the name of a function, as a published version or alias. */
+    /** Returns whether a text can follow the name of a function, as a version or an alias. */
     static boolean canQualify(String text) {
         return text.length() <= LONGEST_QUALIFIER
                 && QUALIFIER_FORM.matcher(text).matches();

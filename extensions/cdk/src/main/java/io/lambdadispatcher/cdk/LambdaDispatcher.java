@@ -521,8 +521,8 @@ public final class LambdaDispatcher extends Construct {
          * traffic. The function is invoked only for what exceeds it, so {@code
          * function.min-workers} is 0 by default. The dispatchers become a {@link #fleet}, and the
          * containers find them by a DNS name. Each container still needs its handler or web
-         * application, see the page "Burst a service to Lambda". With an alias, the containers state
-         * its version, which launched workers follow.
+         * application, see the page "Burst a service to Lambda". With an alias, the containers
+         * state its version, which launched workers follow.
          *
          * @param service in the same stack and VPC
          * @param container gets the environment variables and the secret of a worker

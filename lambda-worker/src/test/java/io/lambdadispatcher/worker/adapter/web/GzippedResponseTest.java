@@ -140,7 +140,7 @@ class GzippedResponseTest {
         }
     }
 
-    /** The application compares the bytes, which are UTF-8 or anything else (RFC 9110 section 8.8.3). */
+    /** The application compares bytes, of UTF-8 or anything else (RFC 9110 section 8.8.3). */
     @ParameterizedTest
     @ValueSource(strings = {"\u00e9", "\u00c3\u00a9", "\u0083\u00c2\u00ff"})
     void should_keep_the_bytes_of_a_tag(String opaque) throws Exception {
