@@ -4,7 +4,10 @@ import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.LedgerException;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.channel.EventLoopGroup;
+import io.netty.handler.timeout.ReadTimeoutException;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import java.io.IOException;
+import java.net.ConnectException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -23,6 +26,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import software.amazon.awssdk.awscore.exception.AwsServiceException;
+import software.amazon.awssdk.core.exception.SdkClientException;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 import software.amazon.awssdk.retries.api.BackoffStrategy;
 import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
@@ -57,8 +61,9 @@ import software.amazon.awssdk.services.dynamodb.model.TableDescription;
  * <p><b>Permissions.</b> Credentials come from the SDK's default chain. They need {@code
  * dynamodb:Query}, {@code dynamodb:PutItem} and {@code dynamodb:DeleteItem} on the table.
  *
- * <p><b>Errors.</b> A call is sent once and has 3 s. It is not retried, because a repeated write
- * would find the version that its first attempt has written.
+ * <p><b>Errors.</b> A call has 3 s. A write is sent once, because a repeated one would find the
+ * version that its first attempt has written. A read is sent once more if its connection is closed,
+ * which a server may do with a kept one at any time.
  *
  * <p><b>Threading.</b> Any thread. Requests are signed and sent on one thread of the ledger.
  */
@@ -101,8 +106,21 @@ public final class DynamoDbLedger implements Ledger {
 
     @Override
     public CompletionStage<List<Entry>> read() {
+        return call(this::query)
+                .exceptionallyCompose(
+                        error -> isCutOff(error.getCause()) ? call(this::query) : CompletableFuture.failedStage(error));
+    }
+
+    private static boolean isCutOff(@Nullable Throwable cause) {
+        Throwable reason = cause instanceof SdkClientException ? cause.getCause() : null;
+        return reason instanceof IOException
+                && !(reason instanceof ConnectException)
+                && !(reason.getCause() instanceof ReadTimeoutException);
+    }
+
+    private CompletableFuture<List<Entry>> query() {
         List<Entry> entries = new ArrayList<>();
-        return call(() -> client.queryPaginator(query -> query.tableName(table)
+        return client.queryPaginator(query -> query.tableName(table)
                         .consistentRead(true)
                         .keyConditionExpression("#fleet = :fleet")
                         .expressionAttributeNames(Map.of("#fleet", FLEET))
@@ -114,7 +132,7 @@ public final class DynamoDbLedger implements Ledger {
                         entries.add(entry);
                     }
                 })
-                .thenApply(all -> List.copyOf(entries)));
+                .thenApply(all -> List.copyOf(entries));
     }
 
     /**

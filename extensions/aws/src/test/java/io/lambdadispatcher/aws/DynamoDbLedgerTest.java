@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.spi.Ledger.Entry;
 import io.lambdadispatcher.core.spi.LedgerException;
 import io.lambdadispatcher.test.LedgerContract;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -106,21 +107,51 @@ class DynamoDbLedgerTest extends LedgerContract {
         return URI.create("http://127.0.0.1:" + server.getAddress().getPort());
     }
 
-    /** Sends a request to DynamoDB Local, and loses the answer. */
-    private static void loseAnswer(HttpExchange exchange, AtomicInteger answers) throws IOException {
-        try (exchange) {
-            HttpRequest.Builder request = HttpRequest.newBuilder(dynamoDb.endpoint())
-                    .POST(HttpRequest.BodyPublishers.ofByteArray(
-                            exchange.getRequestBody().readAllBytes()));
-            for (String header : List.of("Authorization", "Content-Type", "X-Amz-Date", "X-Amz-Target")) {
-                request.header(header, exchange.getRequestHeaders().getFirst(header));
-            }
+    /** Sends a request to DynamoDB Local, and returns the answer. */
+    private static HttpResponse<String> forward(HttpExchange exchange) throws IOException {
+        HttpRequest.Builder request = HttpRequest.newBuilder(dynamoDb.endpoint())
+                .POST(HttpRequest.BodyPublishers.ofByteArray(
+                        exchange.getRequestBody().readAllBytes()));
+        for (String header : List.of("Authorization", "Content-Type", "X-Amz-Date", "X-Amz-Target")) {
+            request.header(header, exchange.getRequestHeaders().getFirst(header));
+        }
+        try {
             HttpResponse<String> answer =
                     HttpClient.newHttpClient().send(request.build(), HttpResponse.BodyHandlers.ofString());
             assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-            answers.incrementAndGet();
+            return answer;
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+            throw new InterruptedIOException();
+        }
+    }
+
+    /** Sends a request to DynamoDB Local, and loses the answer. */
+    private static void loseAnswer(HttpExchange exchange, AtomicInteger answers) throws IOException {
+        try (exchange) {
+            forward(exchange);
+            answers.incrementAndGet();
+        }
+    }
+
+    @Test
+    void should_read_again_when_the_connection_is_closed() throws Exception {
+        AtomicInteger requests = new AtomicInteger();
+        HttpServer proxy = server(exchange -> {
+            try (exchange) {
+                if (requests.incrementAndGet() > 1) {
+                    byte[] answer = forward(exchange).body().getBytes(StandardCharsets.UTF_8);
+                    exchange.sendResponseHeaders(200, answer.length);
+                    exchange.getResponseBody().write(answer);
+                }
+            }
+        });
+        try (Ledger cut = builder(endpoint(proxy)).fleet("cut").build();
+                Ledger ledger = open("cut")) {
+            assertThat(await(ledger.write("a", 0, "1"))).isTrue();
+            assertThat(await(cut.read())).containsExactly(new Entry("a", 1, "1"));
+            assertThat(requests).hasValue(2);
+        } finally {
+            proxy.stop(0);
         }
     }
 
