@@ -62,7 +62,7 @@ public interface BodyFilter {
     }
 
     /**
-     * Returns whether the sender waits for the reader. If not, the sender may go on at once, so the
+     * Returns whether the sender waits for the reader. If not, it may continue at once, so the
      * part that has just been passed on can wait for a slow reader in the dispatcher's memory,
      * where it counts as memory of the client. Whoever returns false bounds what that can be.
      * Asked after each part. Default: true.

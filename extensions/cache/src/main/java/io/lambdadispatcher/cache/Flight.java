@@ -39,7 +39,7 @@ final class Flight {
     }
 
     /**
-     * Gives the response to the waiting requests, each of which goes on on its own event loop.
+     * Gives the response to the waiting requests, each of which continues on its own event loop.
      *
      * @param response {@code null} = there is none for others
      * @param error whether it replaces an error

@@ -46,7 +46,7 @@ final class WaitingRequest {
     }
 
     /**
-     * Goes on on the client's event loop. Any thread.
+     * Continues on the client's event loop. Any thread.
      *
      * @param response {@code null} = there is none for others
      * @param error whether it replaces an error
