@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.RolloutPolicy;
+import io.lambdadispatcher.core.spi.SettingText;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -114,7 +115,7 @@ public final class PolicyValueTypes {
                     Matcher rate = RATE.matcher(phrase.first);
                     require(rate.matches());
                     int requests = ValueType.number(rate.group(1), 1, 1_000_000);
-                    RateLimit limit = RateLimit.of(requests, ValueType.parseDuration("1" + rate.group(2)));
+                    RateLimit limit = RateLimit.of(requests, SettingText.duration("1" + rate.group(2)));
                     int burst = phrase.value("burst", number -> ValueType.number(number, 1, requests), requests);
                     String key = phrase.value("by", HttpValueTypes::requestHeader, "client");
                     return switch (key) {
@@ -158,7 +159,7 @@ public final class PolicyValueTypes {
                         "N% [slow TIME] [open TIME]",
                         expected, text -> {
                             Phrase phrase = Phrase.parse(text, "slow", "open");
-                            Duration open = phrase.value("open", ValueType::parseDuration, Duration.ofSeconds(5));
+                            Duration open = phrase.value("open", SettingText::duration, Duration.ofSeconds(5));
                             require(open.compareTo(SHORTEST_OPEN) >= 0 && open.compareTo(LONGEST_OPEN) <= 0);
                             Duration slow = phrase.value("slow", ValueType::parsePositiveDuration, Duration.ZERO);
                             return new CircuitBreaker(ValueType.parsePercent(phrase.first, 1, 100), slow, open);
@@ -190,7 +191,7 @@ public final class PolicyValueTypes {
                 SPACES.splitAsStream(rollout.group(2))
                         .map(step -> ValueType.parsePercent(step, 1, 100))
                         .toList(),
-                ValueType.parseDuration(rollout.group(3)));
+                SettingText.duration(rollout.group(3)));
     }
 
     static ValueType<Optional<Spillover>> spillover() {
@@ -200,7 +201,7 @@ public final class PolicyValueTypes {
         return single("TIME [to LAMBDA]", expected, text -> {
                     Matcher matcher = SPILLOVER.matcher(text);
                     require(matcher.matches());
-                    Duration after = ValueType.parseDuration(matcher.group(1));
+                    Duration after = SettingText.duration(matcher.group(1));
                     String lambda = matcher.group(2);
                     require(after.compareTo(SHORTEST_SPILLOVER) >= 0);
                     require(lambda == null || FunctionName.isOne(lambda));

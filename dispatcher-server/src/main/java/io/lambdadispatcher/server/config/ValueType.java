@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.core.options.RetryCondition;
+import io.lambdadispatcher.core.spi.SettingText;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -43,17 +44,14 @@ public record ValueType<T>(
 
     static final Pattern SPACES = Pattern.compile("\\s+");
     static final Pattern COMMAS = Pattern.compile("[\\s,]+");
-    private static final Pattern DURATION = Pattern.compile("(\\d{1,15})(ms|s|m|h|d)");
     private static final Pattern PERCENT = Pattern.compile("(\\d{1,4})%");
     private static final Pattern RATIO = Pattern.compile("0|1|[01]\\.0{1,9}|0?\\.\\d{1,9}");
-    private static final Pattern SIZE = Pattern.compile("(\\d{1,15})(B|KiB|MiB|GiB)?");
     private static final Pattern CLASS_NAME =
             Pattern.compile("(\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*\\.)*"
                     + "\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*"
                     + "(::\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*)?");
     private static final Pattern TEXT = Pattern.compile("[ -~\\r\\n]*");
     private static final Pattern VARIABLE = Pattern.compile("([A-Za-z_][A-Za-z0-9_]*)=(.*)", Pattern.DOTALL);
-    private static final Duration LONGEST = Duration.ofDays(366);
     private static final String SECRET = "SECRET|file:FILE";
 
     /** Begins a value that names the file of a secret. */
@@ -214,7 +212,7 @@ public record ValueType<T>(
         return single(
                 "DURATION",
                 "0, or a duration such as 500ms, 10s, 15m or 1h",
-                text -> text.equals("0") ? Duration.ZERO : parseDuration(text));
+                text -> text.equals("0") ? Duration.ZERO : SettingText.duration(text));
     }
 
     /** A positive duration, or {@code off} as zero. */
@@ -228,7 +226,7 @@ public record ValueType<T>(
     }
 
     static Duration parsePositiveDuration(String text) {
-        Duration duration = parseDuration(text);
+        Duration duration = SettingText.duration(text);
         require(!duration.isZero());
         return duration;
     }
@@ -272,28 +270,14 @@ public record ValueType<T>(
         return conditions.orOff(Set.of());
     }
 
-    static Duration parseDuration(String text) {
-        Matcher matcher = DURATION.matcher(text);
-        require(matcher.matches());
-        long count = Long.parseLong(matcher.group(1));
-        Duration duration = switch (matcher.group(2)) {
-            case "ms" -> Duration.ofMillis(count);
-            case "s" -> Duration.ofSeconds(count);
-            case "m" -> Duration.ofMinutes(count);
-            case "h" -> Duration.ofHours(count);
-            default -> Duration.ofDays(count);
-        };
-        // A long holds 292 years in nanoseconds. No timeout is longer than LONGEST.
-        require(duration.compareTo(LONGEST) <= 0);
-        return duration;
-    }
-
     /** A size in bytes. */
     static ValueType<Integer> size(int minBytes, int maxBytes) {
         String min = formatSize(minBytes);
         String max = formatSize(maxBytes);
         return single(
-                min + ".." + max, "a size from " + min + " to " + max, text -> parseSize(text, minBytes, maxBytes));
+                min + ".." + max,
+                "a size from " + min + " to " + max,
+                text -> SettingText.bytes(text, minBytes, maxBytes));
     }
 
     /** A size in bytes; 0 = auto. */
@@ -303,16 +287,7 @@ public record ValueType<T>(
         return single(
                 "auto|" + min + ".." + max,
                 "auto, or a size from " + min + " to " + max,
-                text -> text.equals("auto") ? 0 : parseSize(text, minBytes, maxBytes));
-    }
-
-    static int parseSize(String text, int minBytes, int maxBytes) {
-        Matcher matcher = SIZE.matcher(text);
-        require(matcher.matches());
-        String unit = matcher.group(2);
-        int shift = unit == null ? 0 : "B  KiBMiBGiB".indexOf(unit) / 3 * 10;
-        long bytes = Math.multiplyExact(Long.parseLong(matcher.group(1)), 1L << shift);
-        return within(Math.toIntExact(bytes), minBytes, maxBytes);
+                text -> text.equals("auto") ? 0 : SettingText.bytes(text, minBytes, maxBytes));
     }
 
     private static String formatSize(int bytes) {

@@ -5,10 +5,8 @@ import io.lambdadispatcher.core.spi.FilterCommand;
 import io.lambdadispatcher.core.spi.FilterExtension;
 import io.lambdadispatcher.core.spi.FilterSetting;
 import io.lambdadispatcher.core.spi.ProgramSetting;
-import java.time.Duration;
+import io.lambdadispatcher.core.spi.SettingText;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * Stored responses with the settings {@code function.cache} and {@code http.cache-memory}, and the
@@ -16,10 +14,7 @@ import java.util.regex.Pattern;
  */
 public final class CacheExtension implements FilterExtension {
     private static final String TOPIC = "Stored responses";
-    private static final Pattern DURATION = Pattern.compile("(\\d{1,12})(ms|s|m|h|d)");
-    private static final Pattern SIZE = Pattern.compile("(\\d{1,12})(B|KiB|MiB|GiB)?");
-    private static final Duration LONGEST = Duration.ofDays(365);
-    private static final long MIB = 1 << 20;
+    private static final int MIB = 1 << 20;
 
     private static final FilterSetting<CachePolicy> POLICY = new FilterSetting<>(
             TOPIC,
@@ -43,7 +38,7 @@ public final class CacheExtension implements FilterExtension {
             "http.cache-memory",
             "1MiB..1GiB",
             "a size from 1MiB to 1GiB",
-            text -> bytes(text, MIB, 1024 * MIB),
+            text -> SettingText.bytes(text, MIB, 1024 * MIB),
             "Maximum memory of the heap for the responses that function.cache stores. All functions share it.",
             "64MiB");
 
@@ -97,39 +92,14 @@ public final class CacheExtension implements FilterExtension {
         for (int i = 1; i < words.length; i += 2) {
             if (words[i].equals("stale-if-error") && !stale) {
                 stale = true;
-                policy.staleIfError(duration(words[i + 1]));
+                policy.staleIfError(SettingText.duration(words[i + 1]));
             } else {
                 require(words[i].equals("max-body") && !body);
                 body = true;
-                policy.maxBodyBytes(bytes(words[i + 1], 1, 64 * MIB));
+                policy.maxBodyBytes(SettingText.bytes(words[i + 1], 1, 64 * MIB));
             }
         }
         return policy.build();
-    }
-
-    private static Duration duration(String text) {
-        Matcher matcher = DURATION.matcher(text);
-        require(matcher.matches());
-        long count = Long.parseLong(matcher.group(1));
-        Duration duration = switch (matcher.group(2)) {
-            case "ms" -> Duration.ofMillis(count);
-            case "s" -> Duration.ofSeconds(count);
-            case "m" -> Duration.ofMinutes(count);
-            case "h" -> Duration.ofHours(count);
-            default -> Duration.ofDays(count);
-        };
-        require(duration.compareTo(LONGEST) <= 0);
-        return duration;
-    }
-
-    private static int bytes(String text, long min, long max) {
-        Matcher matcher = SIZE.matcher(text);
-        require(matcher.matches());
-        String unit = matcher.group(2);
-        int shift = unit == null ? 0 : "B  KiBMiBGiB".indexOf(unit) / 3 * 10;
-        long count = Long.parseLong(matcher.group(1));
-        require(count <= max >> shift && count << shift >= min);
-        return (int) (count << shift);
     }
 
     private static void require(boolean holds) {

@@ -3,6 +3,7 @@ package io.lambdadispatcher.compression;
 import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.FilterExtension;
 import io.lambdadispatcher.core.spi.FilterSetting;
+import io.lambdadispatcher.core.spi.SettingText;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -19,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 public final class CompressionExtension implements FilterExtension {
     private static final String TOPIC = "Compression";
     private static final Pattern SEPARATOR = Pattern.compile("[\\s,]+");
-    private static final Pattern VALUE = Pattern.compile("(.+?)(?:[\\s,]+min-size[\\s,]+(\\d{1,7})(B|KiB|MiB)?)?");
+    private static final Pattern VALUE = Pattern.compile("(.+?)(?:[\\s,]+min-size[\\s,]+(\\d\\w*))?");
     private static final int MOST_MIN_BYTES = 1 << 20;
     private static final Map<String, ContentEncoding> ENCODINGS = encodings();
 
@@ -75,7 +76,7 @@ public final class CompressionExtension implements FilterExtension {
                 .toList();
         CompressionPolicy.Builder policy = CompressionPolicy.builder().encodings(encodings);
         if (matcher.group(2) != null) {
-            policy.minBytes(size(matcher.group(2), matcher.group(3)));
+            policy.minBytes(SettingText.bytes(matcher.group(2), 0, MOST_MIN_BYTES));
         }
         return policy.buildUnchecked();
     }
@@ -86,15 +87,6 @@ public final class CompressionExtension implements FilterExtension {
             throw new IllegalArgumentException(token);
         }
         return encoding;
-    }
-
-    private static int size(String number, @Nullable String unit) {
-        long factor = "MiB".equals(unit) ? 1 << 20 : "KiB".equals(unit) ? 1 << 10 : 1;
-        long bytes = Long.parseLong(number) * factor;
-        if (bytes > MOST_MIN_BYTES) {
-            throw new IllegalArgumentException(number + unit);
-        }
-        return (int) bytes;
     }
 
     private static @Nullable String missing(CompressionPolicy policy, String function, Set<String> functions) {
