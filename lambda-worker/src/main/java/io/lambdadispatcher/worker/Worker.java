@@ -241,11 +241,18 @@ public final class Worker implements AutoCloseable {
     }
 
     /**
-     * Takes no more requests, finishes those in flight, and ends the worker. Further calls have no
-     * effect.
+     * Takes no more requests, finishes those in flight, and ends the worker. If it drains already,
+     * because a dispatcher has asked for it, requests have no more than {@link
+     * WorkerConfig#drainGrace} from now on. Further calls have no effect.
      */
     public void drain(DrainReason why) {
-        onHome(() -> onDrain(why));
+        onHome(() -> {
+            if (draining) {
+                dispatchers.drain(why, ownGrace());
+            } else {
+                onDrain(why);
+            }
+        });
     }
 
     /**
@@ -345,7 +352,11 @@ public final class Worker implements AutoCloseable {
     }
 
     private void onDrain(DrainReason why) {
-        onDrain(why, shorter(config.drainGrace(), beforeDeadline(QUARTER_MARGIN)));
+        onDrain(why, ownGrace());
+    }
+
+    private Duration ownGrace() {
+        return shorter(config.drainGrace(), beforeDeadline(QUARTER_MARGIN));
     }
 
     private void onDrain(DrainReason why, Duration asked) {
