@@ -12,8 +12,8 @@ import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.ParseResult;
 
 /**
- * Changes weights, the launch switch, a rollout, stored responses or the log level of a running
- * dispatcher.
+ * Changes weights, the launch switch, a rollout or the log level of a running dispatcher, or tells
+ * a filter something.
  */
 final class SettingCommand extends ChangeCommand {
     private static final String FUNCTION = "--function";

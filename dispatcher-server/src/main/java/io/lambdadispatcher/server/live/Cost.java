@@ -4,7 +4,8 @@ import io.lambdadispatcher.core.observe.CapacitySnapshot.AdvisedBase;
 
 /**
  * What AWS charges for Lambda, in dollars: x86, us-east-1, first tier, without free tier (AWS
- * Lambda pricing, 2026). The dispatcher's own cost is not included.
+ * Lambda pricing, 2026; of a GB-second, see {@link AdvisedBase}). The dispatcher's own cost is not
+ * included.
  */
 final class Cost {
     static final double GB_SECOND = AdvisedBase.LAMBDA_GB_SECOND;

@@ -188,22 +188,37 @@ public final class HopByHop {
     }
 
     /**
-     * Removes the headers that {@code connection} names. Headers that frame, route, modify,
-     * authenticate or describe a message are for all its recipients, and stay (RFC 9110 section
-     * 7.6.1). Otherwise, a sender could remove what a proxy behind it has set.
+     * Removes the {@link #nominated} headers.
      *
      * @param connection values of {@code connection}
      * @param kept which other headers stay
      */
     public static void removeNominated(
             Http2Headers head, Iterable<? extends CharSequence> connection, Predicate<CharSequence> kept) {
+        for (String name : nominated(connection)) {
+            if (!kept.test(name)) {
+                head.remove(name);
+            }
+        }
+    }
+
+    /**
+     * Returns the names of the headers that {@code connection} removes, in lower case. Headers that
+     * frame, route, modify, authenticate or describe a message are for all its recipients, and stay
+     * (RFC 9110 section 7.6.1). Otherwise, a sender could remove what a proxy behind it has set.
+     *
+     * @param connection values of {@code connection}, of which each character is one byte
+     */
+    public static List<String> nominated(Iterable<? extends CharSequence> connection) {
+        List<String> names = new ArrayList<>();
         for (CharSequence value : connection) {
             for (String option : value.toString().split(",")) {
                 String name = option.trim().toLowerCase(Locale.ROOT);
-                if (!name.isEmpty() && !Trailers.isForbidden(name) && !kept.test(name)) {
-                    head.remove(name);
+                if (!name.isEmpty() && !Trailers.isForbidden(name)) {
+                    names.add(name);
                 }
             }
         }
+        return names;
     }
 }

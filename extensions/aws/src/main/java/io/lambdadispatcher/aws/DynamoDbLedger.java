@@ -4,10 +4,10 @@ import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.LedgerException;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.channel.EventLoopGroup;
-import io.netty.handler.timeout.ReadTimeoutException;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
 import java.net.ConnectException;
+import java.net.NoRouteToHostException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -24,6 +24,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import software.amazon.awssdk.awscore.exception.AwsServiceException;
 import software.amazon.awssdk.core.exception.SdkClientException;
@@ -106,16 +107,20 @@ public final class DynamoDbLedger implements Ledger {
 
     @Override
     public CompletionStage<List<Entry>> read() {
-        return call(this::query)
-                .exceptionallyCompose(
-                        error -> isCutOff(error.getCause()) ? call(this::query) : CompletableFuture.failedStage(error));
+        return call(() -> query().exceptionallyComposeAsync(
+                        error -> isCutOff(InvokeOutcome.unwrapped(error))
+                                ? query()
+                                : CompletableFuture.failedFuture(error),
+                        caller));
     }
 
-    private static boolean isCutOff(@Nullable Throwable cause) {
-        Throwable reason = cause instanceof SdkClientException ? cause.getCause() : null;
+    private static boolean isCutOff(Throwable error) {
+        Throwable reason = error instanceof SdkClientException ? error.getCause() : null;
         return reason instanceof IOException
-                && !(reason instanceof ConnectException)
-                && !(reason.getCause() instanceof ReadTimeoutException);
+                && !(reason instanceof ConnectException
+                        || reason instanceof NoRouteToHostException
+                        || reason instanceof SSLException
+                        || reason.getCause() instanceof io.netty.handler.timeout.TimeoutException);
     }
 
     private CompletableFuture<List<Entry>> query() {
@@ -198,10 +203,10 @@ public final class DynamoDbLedger implements Ledger {
             if (error == null) {
                 return true;
             }
-            if (cause(error) instanceof ConditionalCheckFailedException) {
+            if (InvokeOutcome.unwrapped(error) instanceof ConditionalCheckFailedException) {
                 return false;
             }
-            throw new CompletionException(cause(error));
+            throw new CompletionException(InvokeOutcome.unwrapped(error));
         }));
     }
 
@@ -242,7 +247,7 @@ public final class DynamoDbLedger implements Ledger {
     }
 
     private LedgerException failure(Throwable error) {
-        return failure(table, client, ACTIONS, cause(error));
+        return failure(table, client, ACTIONS, InvokeOutcome.unwrapped(error));
     }
 
     /** @param actions the IAM actions that the caller needs */
@@ -266,10 +271,6 @@ public final class DynamoDbLedger implements Ledger {
             return "access denied. Allow " + String.join(", ", actions) + " on the table (" + message + ")";
         }
         return message;
-    }
-
-    private static Throwable cause(Throwable error) {
-        return error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
     }
 
     @Override
@@ -347,7 +348,7 @@ public final class DynamoDbLedger implements Ledger {
                 try {
                     return createTable(client, name);
                 } catch (CompletionException e) {
-                    throw failure(name, client, ACTIONS_TO_CREATE, cause(e));
+                    throw failure(name, client, ACTIONS_TO_CREATE, InvokeOutcome.unwrapped(e));
                 }
             } finally {
                 AwsLocation.close(eventLoop);
@@ -382,7 +383,7 @@ public final class DynamoDbLedger implements Ledger {
                 client.describeTable(describe -> describe.tableName(name)).join();
                 return true;
             } catch (CompletionException e) {
-                if (cause(e) instanceof ResourceNotFoundException) {
+                if (InvokeOutcome.unwrapped(e) instanceof ResourceNotFoundException) {
                     return false;
                 }
                 throw e;
@@ -399,7 +400,7 @@ public final class DynamoDbLedger implements Ledger {
                         .join();
                 return true;
             } catch (CompletionException e) {
-                if (cause(e) instanceof ResourceInUseException) {
+                if (InvokeOutcome.unwrapped(e) instanceof ResourceInUseException) {
                     return false;
                 }
                 throw e;

@@ -177,7 +177,11 @@ final class CacheRequest {
         String joined = String.join(", ", values);
         // The header that varies most. Its names have no case, and its blanks mean nothing.
         return name.equals("accept-encoding")
-                ? joined.toLowerCase(Locale.ROOT).replace(" ", "").replace("\t", "")
+                ? AsciiString.of(joined)
+                        .toLowerCase()
+                        .toString()
+                        .replace(" ", "")
+                        .replace("\t", "")
                 : joined;
     }
 

@@ -9,13 +9,11 @@ import io.lambdadispatcher.core.spi.ResponseFilter;
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.HopByHop;
 import io.lambdadispatcher.wire.http.StatusCode;
-import io.lambdadispatcher.wire.http.Trailers;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.DateFormatter;
 import java.util.Arrays;
 import java.util.Date;
 import java.util.HashSet;
-import java.util.Locale;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -142,14 +140,9 @@ final class FetchedResponse implements ResponseFilter {
                 dropped.add(name);
             }
         });
-        for (String value : head.getAll("connection")) {
-            for (String option : value.split(",")) {
-                String name = option.trim().toLowerCase(Locale.ROOT);
-                if (head.contains(name) && !Trailers.isForbidden(name)) {
-                    dropped.add(name);
-                }
-            }
-        }
+        HopByHop.nominated(head.bytes().getAll("connection")).stream()
+                .filter(head::contains)
+                .forEach(dropped::add);
         dropped.forEach(head::remove);
     }
 

@@ -220,6 +220,16 @@ class HttpCacheTest {
         assertThat(rig.get(0, "/b", "if-none-match: \"\u00e9\"").answer()).isEqualTo("304");
     }
 
+    /** Each char is a byte. The Kelvin sign of UTF-8 is a k in lower case, and names no link. */
+    @Test
+    void should_remove_what_connection_names_byte_by_byte() {
+        rig.get(0, "/a");
+        call(0).respond(200, "one", FRESH, "connection: lin\u00e2\u0084\u00aa, x", "link: </b>", "x: 1");
+        Client later = rig.get(1, "/a");
+        assertThat(later.field("link")).isEqualTo("</b>");
+        assertThat(later.field("x")).isNull();
+    }
+
     /** A partition that has all values of a name for each of them would be quadratic. */
     @Test
     void should_keep_each_repeated_header_once() {

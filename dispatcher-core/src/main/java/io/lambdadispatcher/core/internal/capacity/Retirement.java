@@ -112,14 +112,17 @@ final class Retirement {
      * requests yet.
      */
     static List<WorkerLife> surplus(List<WorkerLife> ready, int kept) {
-        List<WorkerLife> ours = ready.stream()
-                .filter(worker -> worker.ours)
-                .sorted(Comparator.comparing(WorkerLife::isEjected).reversed().thenComparingInt(WorkerLife::busy))
-                .toList();
-        int serving = (int) ready.stream()
+        long serving = ready.stream()
                 .filter(worker -> !worker.isEjected() && !worker.isExpiring())
                 .count();
-        return ours.subList(0, Math.max(0, Math.min(serving - kept, ours.size())));
+        if (serving <= kept) {
+            return List.of();
+        }
+        return ready.stream()
+                .filter(worker -> worker.ours)
+                .sorted(Comparator.comparing(WorkerLife::isEjected).reversed().thenComparingInt(WorkerLife::busy))
+                .limit(serving - kept)
+                .toList();
     }
 
     /**

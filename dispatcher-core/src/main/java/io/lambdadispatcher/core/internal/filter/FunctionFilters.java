@@ -15,7 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
-/** The dispatcher's own filters of one function, which all event loops share. Any thread. */
+/** The breakers of one function, which all event loops share. Any thread. */
 public final class FunctionFilters {
     private static final Logger log = LoggerFactory.getLogger(FunctionFilters.class);
 
