@@ -44,7 +44,10 @@ class AdminApiIT {
     @BeforeAll
     static void open() throws Exception {
         program = ServedProgram.start(Map.of(
-                "ADMIN_TOKEN", TOKEN, "FUNCTION_WORKER_TIMEOUT", "2s", "FUNCTION_CIRCUIT_BREAKER", "50% open 1s"));
+                "ADMIN_TOKEN", TOKEN,
+                "FUNCTION_WORKER_TIMEOUT", "2s",
+                "FUNCTION_CIRCUIT_BREAKER", "50% open 1s",
+                "FUNCTION_TENANT_HEADER", "x-tenant"));
     }
 
     @AfterAll
@@ -113,7 +116,7 @@ class AdminApiIT {
         program.get("/ping").get(10, TimeUnit.SECONDS);
         List<CompletableFuture<HttpResponse<String>>> held = new ArrayList<>();
         for (int i = 0; i < 6; i++) {
-            held.add(program.get("/delay?delay=60000&order=" + i));
+            held.add(program.get("/delay?delay=60000&order=" + i, "x-tenant", "bakery"));
         }
         awaitRequests(6);
         for (String path : description.paths("get")) {
