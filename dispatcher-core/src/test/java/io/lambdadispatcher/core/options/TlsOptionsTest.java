@@ -153,7 +153,7 @@ class TlsOptionsTest {
 
     /** One key of each algorithm in all formats, because an RSA key takes seconds to make. */
     private static Stream<Arguments> keysAsPeopleHaveThem() {
-        return Stream.of(Algorithm.ecp256, Algorithm.ecp384, Algorithm.rsa2048, Algorithm.rsa3072, Algorithm.ed25519)
+        return Stream.of(Algorithm.ecp256, Algorithm.ecp384, Algorithm.rsa2048, Algorithm.ed25519)
                 .flatMap(algorithm -> {
                     X509Bundle bundle = bundle(algorithm);
                     return Stream.of(KeyFormat.values()).map(format -> Arguments.of(algorithm, format, bundle));
@@ -168,16 +168,16 @@ class TlsOptionsTest {
         Path key = directory.resolve("key.pem");
         String certificates =
                 bundle.getCertificatePathPEM() + bundle(Algorithm.ecp256).getCertificatePathPEM();
-        for (String written : spellings(format.write(bundle.getKeyPair().getPrivate()))) {
-            Files.writeString(key, written, StandardCharsets.ISO_8859_1);
-            for (String chained : spellings(certificates)) {
-                Files.writeString(chain, chained, StandardCharsets.ISO_8859_1);
+        List<String> keys = spellings(format.write(bundle.getKeyPair().getPrivate()));
+        List<String> chains = spellings(certificates);
+        for (int i = 0; i < keys.size(); i++) {
+            Files.writeString(key, keys.get(i), StandardCharsets.ISO_8859_1);
+            Files.writeString(chain, chains.get(i), StandardCharsets.ISO_8859_1);
 
-                TlsOptions.Contents contents = TlsOptions.of(chain, key).load();
+            TlsOptions.Contents contents = TlsOptions.of(chain, key).load();
 
-                assertSame(contents.privateKey(), bundle.getKeyPair().getPrivate());
-                assertThat(contents.chain()).hasSize(2).startsWith(bundle.getCertificate());
-            }
+            assertSame(contents.privateKey(), bundle.getKeyPair().getPrivate());
+            assertThat(contents.chain()).hasSize(2).startsWith(bundle.getCertificate());
         }
     }
 

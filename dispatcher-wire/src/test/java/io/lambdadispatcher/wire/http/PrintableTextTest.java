@@ -92,7 +92,7 @@ class PrintableTextTest {
                 new UnknownHostException("a.example"),
                 new NoSuchMethodError("'int a.B.c()'"),
                 new IOException());
-        for (int i = 0; i < 20_000; i++) {
+        for (int i = 0; i < 2_000; i++) {
             Throwable root = roots.get(random.nextInt(roots.size()));
             Throwable failure = root;
             for (int depth = random.nextInt(5); depth > 0; depth--) {

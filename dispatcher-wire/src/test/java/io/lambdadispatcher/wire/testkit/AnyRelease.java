@@ -7,8 +7,8 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.Tag;
 
 /**
- * A test whose result cannot depend on the Java release: it has no thread, socket or clock, but
- * much to calculate. CI runs it on one release.
+ * A test whose result cannot depend on the Java release, but that takes seconds: it calculates, or
+ * sends over Netty's sockets, which integration tests do on each release. CI runs it on one release.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 class DownstreamPropertyTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     private static final long LIFE = 120 * SECOND;
-    private static final int RUNS = Integer.getInteger("downstream.runs", 300);
+    private static final int RUNS = Integer.getInteger("downstream.runs", 150);
 
     @Test
     void should_never_let_workers_have_more_connections_than_the_limit() {

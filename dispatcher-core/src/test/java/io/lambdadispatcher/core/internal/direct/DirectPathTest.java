@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.testkit.RecordingLauncher;
+import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.testkit.HeaderBytes;
 import io.netty.pkitesting.CertificateBuilder;
@@ -57,6 +58,7 @@ import tools.jackson.databind.node.ObjectNode;
  * Tests direct requests with real HTTP/1.1 and HTTP/2 clients, a dispatcher, and a function in this
  * process instead of AWS.
  */
+@AnyRelease
 class DirectPathTest {
     private static final int MIB = 1024 * 1024;
 
@@ -213,7 +215,7 @@ class DirectPathTest {
 
         assertThat(post(client, base, fits).body()).isEqualTo(random(fits));
         assertThat(post(client, base, 6 * MIB / 4 * 3).statusCode()).isEqualTo(413);
-        assertThat(post(client, base, fits).body()).isEqualTo(random(fits));
+        assertThat(post(client, base, 10).body()).isEqualTo(random(10));
     }
 
     /**
@@ -341,7 +343,7 @@ class DirectPathTest {
                 "{\"statusCode\":200,\"isBase64Encoded\":true,\"body\":\"*\"}",
                 "{\"statusCode\":200,\"headers\":{\"content-length\":\"1\",\"Content-Length\":\"2\"},"
                         + "\"multiValueHeaders\":{\"content-length\":[\"1\",\"2\"]},\"body\":\"four\"}");
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 2; i++) {
             for (String json : responses) {
                 function.handler = event -> json;
                 for (String method : List.of("GET", "HEAD")) {

@@ -25,7 +25,7 @@ class FleetPropertyTest {
     @Test
     void should_exceed_no_limit_and_recover() {
         long first = Long.getLong("fleet.first", 1);
-        long count = Long.getLong("fleet.seeds", 50);
+        long count = Long.getLong("fleet.seeds", 20);
         for (long seed = first; seed < first + count; seed++) {
             try {
                 run(seed);

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 @AnyRelease
 class PoolContractTest {
-    private static final int WORLDS = Integer.getInteger("contract.pools", 200);
+    private static final int WORLDS = Integer.getInteger("contract.pools", 100);
     private static final int STEPS = 250;
 
     @ParameterizedTest

@@ -353,7 +353,7 @@ class WorkerHealthSimulationTest {
     @EnumSource(Control.class)
     void should_eject_no_healthy_worker(Control control) {
         long first = Long.getLong("health.first", 1);
-        long count = Long.getLong("health.seeds", 40);
+        long count = Long.getLong("health.seeds", 20);
         for (long seed = first; seed < first + count; seed++) {
             Control.Run run = new Control.Run(control, seed);
             for (TrafficSimulation.Worker worker : run.simulation.workers()) {

@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.adapter.runtime;
 import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.worker.ScriptedStream;
 import io.lambdadispatcher.worker.ScriptedStream.Gathered;
 import java.io.IOException;
@@ -36,9 +37,10 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @Timeout(180)
 @DisabledOnOs(value = OS.WINDOWS, disabledReason = "the child is a script for a POSIX shell")
+@AnyRelease
 class RuntimeSurplusTest {
     private static final int STREAMS = 4;
-    private static final int STEPS = 300;
+    private static final int STEPS = 100;
     private static final Pattern ID = Pattern.compile("(?i)lambda-runtime-aws-request-id: (\\S+)");
     private static final Pattern LENGTH = Pattern.compile("(?i)content-length: (\\d+)");
     private static final Pattern TOKEN = Pattern.compile("\"rawPath\":\"/(token\\d+)\"");

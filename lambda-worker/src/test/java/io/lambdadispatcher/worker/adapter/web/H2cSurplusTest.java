@@ -4,6 +4,7 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedDispatcher;
@@ -51,9 +52,10 @@ import org.junit.jupiter.params.provider.ValueSource;
  * failure (RFC 9113 sections 5.1 and 8.1).
  */
 @Timeout(180)
+@AnyRelease
 class H2cSurplusTest {
     private static final int STREAMS = 4;
-    private static final int STEPS = 300;
+    private static final int STEPS = 100;
     private static final String STOLEN = "attacker";
     private static final int END_STREAM = Http2Flags.END_STREAM;
     private static final int END_HEADERS = Http2Flags.END_HEADERS;

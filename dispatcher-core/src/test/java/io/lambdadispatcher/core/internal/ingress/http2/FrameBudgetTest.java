@@ -250,7 +250,7 @@ class FrameBudgetTest {
     }
 
     @ParameterizedTest
-    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6})
     void should_end_a_connection_with_any_mix_of_frames_that_have_no_effect(long seed) {
         Random random = new Random(seed);
         Idle[] all = Idle.values();
@@ -285,7 +285,7 @@ class FrameBudgetTest {
      * at their end.
      */
     @ParameterizedTest
-    @ValueSource(longs = {1, 2, 3, 4, 5, 6})
+    @ValueSource(longs = {1, 2, 3})
     void should_never_end_a_client_whose_frames_go_with_requests_and_responses(long seed) {
         Random random = new Random(seed);
         connect();
