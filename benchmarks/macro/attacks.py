@@ -172,14 +172,15 @@ def run_victim(target, out):
 
 
 class Group:
-    """A control group with a memory limit for the dispatcher, and perhaps a limit of its processor time."""
+    """A control group with a memory limit, and perhaps a limit of its processor time."""
 
-    def __init__(self, mebibytes):
+    def __init__(self, mebibytes, name="dispatcher"):
         root = pathlib.Path("/sys/fs/cgroup")
         self.v1 = (root / "memory").is_dir()
         # Version 1 has a tree for each kind of limit.
         parents = [root / "memory", root / "cpu"] if self.v1 else [root]
-        self.paths = [parent / f"attacks-{os.getpid()}" for parent in parents]
+        self.paths = [parent / f"{name}-{os.getpid()}" for parent in parents]
+        self.inside = [path / "cgroup.procs" for path in self.paths]
         self.outside = [parent / "cgroup.procs" for parent in parents]
         try:
             for path in self.paths:
@@ -194,7 +195,7 @@ class Group:
         (self.paths[-1] / ("cpu.cfs_quota_us" if self.v1 else "cpu.max")).write_text(str(quota) if self.v1 else f"{quota} 100000")
 
     def command(self, command):
-        return ["/bin/sh", "-c", f"{entering(path / 'cgroup.procs' for path in self.paths)}exec \"$@\"", "sh", *command]
+        return ["/bin/sh", "-c", f"{entering(self.inside)}exec \"$@\"", "sh", *command]
 
     def killed(self):
         text = (self.paths[0] / ("memory.oom_control" if self.v1 else "memory.events")).read_text()
@@ -217,10 +218,9 @@ def entering(files):
     return "".join(f"echo $$ > {file}\n" for file in files)
 
 
-def worker_java(path, group):
-    """Writes a `java` script for workers, which runs outside of the dispatcher's control group and with lower priority."""
-    leave = entering(group.outside) if group else ""
-    path.write_text(f"#!/bin/sh\n{leave}exec nice -n 5 {machine.java_of(None)} \"$@\"\n")
+def worker_java(path, group_files):
+    """Writes a `java` script for workers, which enters other control groups than the dispatcher's, and runs with lower priority."""
+    path.write_text(f"#!/bin/sh\n{entering(group_files)}exec nice -n 5 {machine.java_of(None)} \"$@\"\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
@@ -244,7 +244,7 @@ class Demo:
         if options.memory:
             self.group = Group(options.memory)
             command = self.group.command([*map(str, command)])
-        worker_java(pathlib.Path(directory) / "java", self.group)
+        worker_java(pathlib.Path(directory) / "java", self.group.outside if self.group else ())
         environment = {"LAMBDA_DISPATCHER_JAVA_OPTS": options.jvm_flags} if options.jvm_flags else None
         self.process = Process("dispatcher", command, None, directory, environment)
         await_that(lambda: self.admin("/ready") is not None, 900, "the dispatcher to be ready", self.process)

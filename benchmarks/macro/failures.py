@@ -110,21 +110,23 @@ class Load:
         for _, writer in self.idle:
             writer.close()
 
+    def message(self, number):
+        """@return the method, the path and the body of a request"""
+        return ("POST", "/echo", b"order") if number % 4 == 3 else ("GET", f"/delay?delay={DELAY_MILLIS}", b"")
+
     async def timed(self, number, planned):
-        post = number % 4 == 3
+        method, path, body = self.message(number)
         try:
-            status = await asyncio.wait_for(self.request(post), TIMEOUT)
+            status = await asyncio.wait_for(self.request(method, path, body), TIMEOUT)
             problem = None if status == 200 else f"status {status}"
         except (OSError, asyncio.IncompleteReadError, asyncio.TimeoutError) as failed:
             problem = f"{type(failed).__name__} {failed}"
         self.answers.append((planned, time.monotonic(), problem is None))
         if problem:
-            self.losses.append((planned, f"{'POST' if post else 'GET'}: {problem}"))
+            self.losses.append((planned, f"{method}: {problem}"))
 
-    async def request(self, post):
-        body = b"order" if post else b""
-        path = "/echo" if post else f"/delay?delay={DELAY_MILLIS}"
-        head = f"{'POST' if post else 'GET'} {path} HTTP/1.1\r\nhost: a\r\ncontent-length: {len(body)}\r\n\r\n".encode()
+    async def request(self, method, path, body):
+        head = f"{method} {path} HTTP/1.1\r\nhost: a\r\ncontent-length: {len(body)}\r\n\r\n".encode()
         # As any client, it does not use a connection that was closed, and sends a GET again that was not answered on a kept connection.
         while self.idle:
             reader, writer = self.idle.pop()
@@ -134,7 +136,7 @@ class Load:
             try:
                 return await self.exchange(reader, writer, head + body)
             except Unanswered:
-                if post:
+                if method == "POST":
                     raise
         return await self.exchange(*await asyncio.open_connection("127.0.0.1", self.port), head + body)
 
@@ -630,7 +632,7 @@ def small_machine(scene):
     # It ends after the processes.
     scene.groups.append(group)
     java = scene.directory / "java"
-    worker_java(java, group)
+    worker_java(java, group.outside)
     one = scene.dispatcher(local_java=java)
     one.start(prefix=group.command([])).await_ready()
     scene.under_load(one)

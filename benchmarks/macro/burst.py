@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+"""Base and burst in real processes: the load becomes ten times as much for a minute, then as before.
+
+    benchmarks/macro/burst.py                      about ten minutes; as root, because each part has a control group
+    benchmarks/macro/burst.py --only burst --check
+
+Two base workers, the dispatcher, and the workers that it launches have their own processors each (PROCESSORS), below two together. The load has
+what is left. It is requests of 200 ms, of which the base can carry half in the burst, POSTs of 1 MB, WebSockets, streams of 20 s and endless
+streams of server-sent events. Clients of endless streams and of WebSockets connect again after a clean end.
+
+- burst: nothing fails.
+- kill-base: both base workers are killed in the burst.
+- kill-dispatcher: three dispatchers with one ledger behind HAProxy, of which one is killed in the burst.
+
+With --check, it fails if something was lost that could be sent again, if the base did not get its share, if launched workers came late or
+stayed, if there were too many, or if an endless stream had more than one clean end.
+"""
+
+import asyncio
+import base64
+import contextlib
+import datetime
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+sys.dont_write_bytecode = True
+import failures  # noqa: E402
+from attacks import Group, worker_java  # noqa: E402
+from driver import Driver, table  # noqa: E402
+from failures import Load, Scene, end_group  # noqa: E402
+from machine import SERVER_CLASS_PATH, progress  # noqa: E402
+from processes import ROOT, Process, await_that, tool  # noqa: E402
+
+HANDLER = "burst.BurstHandler"
+PROCESSORS = {"dispatcher": 0.5, "base": 0.5, "launched": 0.6}
+MEBIBYTES = 1024
+CALM_PER_SECOND = 20
+TIMES = 10
+DELAY_MILLIS = 200
+# Of each base worker. The dispatcher aims at four fifths of it: 32 of both. In the burst, 40 requests and 12 streams are in flight.
+BASE_CONCURRENCY = 20
+MOST_LAUNCHED = 4
+LAUNCHED_CONCURRENCY = 20
+MEGABYTE = bytes(1_000_000)
+STREAM_MILLIS = 250
+SHORT_STREAM = 80
+ENDLESS_STREAM = 1_000_000
+GOING_AWAY = 1012
+LEAST_SHARE = {"before": 0.99, "burst": 0.45, "after": 0.99}
+DECISION_SECONDS = 0.1
+GONE_SECONDS = 60
+
+
+class Requests(Load):
+    """GETs of 200 ms, and one POST of 1 MB in 50 requests. Their path says in which phase they were sent."""
+
+    def __init__(self, port):
+        self.phase = "warm-up"
+        super().__init__(port, CALM_PER_SECOND)
+
+    def message(self, number):
+        if number % 50 == 49:
+            return "POST", f"/echo?phase={self.phase}", MEGABYTE
+        return "GET", f"/delay?delay={DELAY_MILLIS}&phase={self.phase}", b""
+
+
+class Streams:
+    """
+    Clients of long answers, in a thread. Each counts its clean ends; another end is a loss.
+
+    ends -- name of a client -> its clean ends
+    losses -- (time, what was lost)
+    """
+
+    def __init__(self, port):
+        self.port = port
+        self.ends = {}
+        self.losses = []
+        self.loop = asyncio.new_event_loop()
+        self.tasks = []
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+
+    def add(self, **numbers):
+        """Begins as many short streams, endless streams, and WebSockets."""
+        for kind, number in numbers.items():
+            for _ in range(number):
+                name = f"{kind} {len(self.tasks) + 1}"
+                self.ends[name] = 0
+                self.tasks.append(asyncio.run_coroutine_threadsafe(self.stay(name, getattr(self, kind)), self.loop))
+
+    async def stay(self, name, once):
+        while True:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+            try:
+                if await once(reader, writer):
+                    return
+                self.ends[name] += 1
+            except (OSError, EOFError, ValueError) as failed:
+                self.losses.append((time.monotonic(), f"{name}: {type(failed).__name__} {failed}"))
+                await asyncio.sleep(0.2)
+            finally:
+                writer.close()
+
+    async def short(self, reader, writer):
+        parts = await self.events(reader, writer, SHORT_STREAM)
+        if parts != SHORT_STREAM:
+            raise ValueError(f"{parts} of {SHORT_STREAM} events")
+        return True
+
+    async def endless(self, reader, writer):
+        await self.events(reader, writer, ENDLESS_STREAM)
+
+    async def events(self, reader, writer, count):
+        """@return the number of events, after the end of the body"""
+        writer.write(f"GET /sse?count={count}&delay={STREAM_MILLIS} HTTP/1.1\r\nhost: a\r\n\r\n".encode())
+        await expect(reader, b" 200 ")
+        parts = 0
+        while size := int(await reader.readline(), 16):
+            parts += (await reader.readexactly(size + 2)).count(b"data:")
+        return parts
+
+    async def websocket(self, reader, writer):
+        """Sends a text each second, and expects it back. Returns after a close frame that says that the server goes away."""
+        key = base64.b64encode(os.urandom(16)).decode()
+        writer.write(f"GET /socket HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n"
+                     f"sec-websocket-key: {key}\r\n\r\n".encode())
+        await expect(reader, b" 101 ")
+        while True:
+            # A text of one byte, masked with zeros.
+            writer.write(b"\x81\x81\0\0\0\0x")
+            operation, payload = await frame(reader)
+            if operation == 8:
+                code = int.from_bytes(payload[:2], "big")
+                if code != GOING_AWAY:
+                    raise ValueError(f"closed with {code}")
+                return False
+            if (operation, payload) != (1, b"x"):
+                raise ValueError(f"frame {operation} with {payload[:20]}")
+            await asyncio.sleep(1)
+
+    def stop(self):
+        for task in self.tasks:
+            task.cancel()
+        # Cancelled tasks close their connections first.
+        self.loop.call_soon_threadsafe(self.loop.call_later, 0.2, self.loop.stop)
+        self.thread.join()
+
+
+async def expect(reader, status):
+    head = await reader.readuntil(b"\r\n\r\n")
+    if status not in head.split(b"\r\n")[0] + b" ":
+        raise ValueError(head.split(b"\r\n")[0].decode())
+
+
+async def frame(reader):
+    """@return the operation and the payload of a short frame of a server"""
+    first, length = await reader.readexactly(2)
+    return first & 15, await reader.readexactly(length)
+
+
+class Stage:
+    """The processes of one run in their control groups."""
+
+    def __init__(self, directory, options, dispatchers):
+        self.scene = Scene(directory, options)
+        self.groups = {name: Group(MEBIBYTES, name) for name in PROCESSORS}
+        self.scene.groups += self.groups.values()
+        for name, group in self.groups.items():
+            group.limit_processors(PROCESSORS[name])
+        java = directory / "java"
+        worker_java(java, self.groups["launched"].inside)
+        self.log = directory / "access.log"
+        settings = {
+            "function_handler": HANDLER, "local_class_path": options.classes, "local_java": java, "function_min_workers": 0,
+            "function_max_workers": MOST_LAUNCHED, "function_worker_concurrency": LAUNCHED_CONCURRENCY, "access_log_file": self.log,
+            "function_queue_timeout": "30s", **({"fleet_table": directory / "ledger"} if dispatchers > 1 else {})}
+        self.dispatchers = [self.scene.dispatcher(**settings) for _ in range(dispatchers)]
+        self.launched = set()
+        self.watching = threading.Event()
+
+    def __enter__(self):
+        for each in self.dispatchers:
+            each.start(prefix=self.groups["dispatcher"].command([]))
+        addresses = ",".join(f"127.0.0.1:{each.workers}" for each in self.dispatchers)
+        self.base = [
+            Process(f"base-{number}", self.groups["base"].command(
+                [tool("java"), "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", f"{SERVER_CLASS_PATH}:{self.scene.options.classes}",
+                 "io.lambdadispatcher.worker.WorkerMain"]), None, self.scene.directory, {
+                     "LAMBDA_DISPATCHER_ADDRESSES": addresses, "LAMBDA_DISPATCHER_FUNCTION": "default", "LAMBDA_DISPATCHER_SECRET": failures.SECRET,
+                     "LAMBDA_DISPATCHER_HANDLER": HANDLER, "LAMBDA_DISPATCHER_STREAMS": str(BASE_CONCURRENCY)})
+            for number in (1, 2)]
+        for each in self.dispatchers:
+            each.await_ready()
+            await_that(lambda: len(each.ready_workers()) == 2, 120, "two base workers", each.process)
+        self.port = self.scene.balance() if len(self.dispatchers) > 1 else self.dispatchers[0].port
+        self.load = Requests(self.port)
+        self.streams = Streams(self.port)
+        self.watch = threading.Thread(target=self.look)
+        self.watch.start()
+        return self
+
+    def look(self):
+        """Collects the launched workers that any dispatcher has, and the most at one time."""
+        self.most = 0
+        while not self.watching.wait(0.5):
+            self.now = set()
+            for each in list(self.dispatchers):
+                with contextlib.suppress(OSError):
+                    self.now |= {worker["id"] for worker in each.api("workers") if worker["launched"]}
+            self.launched |= self.now
+            self.most = max(self.most, len(self.now))
+
+    def phase(self, name, seconds, **streams):
+        self.load.phase = name
+        self.load.extra = TIMES - 1 if name == "burst" else 0
+        self.streams.add(**streams)
+        time.sleep(seconds)
+
+    def kill(self, processes):
+        self.killed_at = time.monotonic()
+        for each in processes:
+            os.kill(each.pid, signal.SIGKILL)
+
+    def await_end_of_launched(self):
+        """@return the seconds until no launched worker is there any more, at most GONE_SECONDS"""
+        began = time.monotonic()
+        while self.now and time.monotonic() < began + GONE_SECONDS:
+            time.sleep(0.2)
+        return time.monotonic() - began
+
+    def __exit__(self, *_):
+        self.watching.set()
+        self.watch.join()
+        self.load.stop()
+        self.streams.stop()
+        for each in self.dispatchers:
+            end_group(each.process.pid)
+        self.scene.close()
+
+    def lines(self):
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+
+def moment(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+class Burst(Driver):
+    names = ("burst", "kill-base", "kill-dispatcher")
+    tools = ()
+    defaults = {"seconds": 60.0, "warm_up": 20.0}
+    quick = {"seconds": 20.0}
+
+    @classmethod
+    def arguments(cls, parser):
+        parser.add_argument("--check", action="store_true", help="fail if a promise of base and burst is not kept")
+
+    def execute(self):
+        subprocess.run([ROOT / "dispatcher", "--version"], check=True, stdout=subprocess.DEVNULL)
+        self.options.classes = self.directory / "classes"
+        source = pathlib.Path(__file__).with_name("BurstHandler.java")
+        subprocess.run([tool("javac"), "-cp", SERVER_CLASS_PATH, "-d", self.options.classes, source], check=True)
+        for name in self.options.only:
+            progress(name)
+            directory = self.directory / name
+            directory.mkdir()
+            self.results.append({"name": name, **self.run(name, directory)})
+            progress(f"{name}: {self.results[-1]}")
+
+    def run(self, name, directory):
+        with Stage(directory, self.options, 3 if name == "kill-dispatcher" else 1) as stage:
+            stage.phase("warm-up", self.options.warm_up)
+            stage.phase("before", 20, endless=1, websocket=1)
+            began = time.time()
+            stage.phase("burst", self.options.seconds / 2, short=4, endless=3, websocket=3)
+            if name == "kill-base":
+                stage.kill(stage.base)
+            elif name == "kill-dispatcher":
+                stage.kill([stage.dispatchers[0].process])
+            stage.phase("burst", self.options.seconds / 2)
+            stage.phase("settling", 0)
+            gone = None if name == "kill-base" else stage.await_end_of_launched()
+            stage.phase("after", 20)
+            row = {
+                "most_launched": stage.most, "launched": len(stage.launched), "gone_seconds": gone and round(gone, 1),
+                "clean_ends": dict(sorted(stage.streams.ends.items())),
+                **first_served(stage, began),
+            }
+            stage.load.stop()
+            losses = [what for _, what in stage.load.losses + stage.streams.losses]
+            return {**row, "sent": len(stage.load.answers), "lost": len(losses), "losses": sorted(losses)[:10], "shares": shares(stage.lines())}
+
+    def meta(self):
+        return {"processors": PROCESSORS, "calm_per_second": CALM_PER_SECOND, "times": TIMES, "base_concurrency": BASE_CONCURRENCY}
+
+    def show(self, report):
+        print(table(
+            "run | sent | lost | share of the base before | in the burst | after | launched, at most at once | cold start, s | first served after, s | gone after, s | most clean ends",
+            [[row["name"], row["sent"], row["lost"], *(f"{row['shares'].get(phase, 0):.1%}" for phase in LEAST_SHARE),
+              f"{row['launched']}, {row['most_launched']}", row["cold_start"], row["first_served"], row["gone_seconds"], max(row["clean_ends"].values())]
+             for row in report["results"]]))
+        for row in report["results"]:
+            for loss in row["losses"]:
+                print(f"{row['name']}: lost {loss}")
+
+    def failures(self, report):
+        return [f"{row['name']}: {problem}" for row in report["results"] for problem in problems(row)] if self.options.check else []
+
+
+def first_served(stage, began):
+    """
+    The time from the beginning of the burst until a launched worker had a request, and the cold start of the first one: from its launch until
+    it was ready.
+    """
+    launches, ready = {}, {}
+    for each in stage.dispatchers:
+        with contextlib.suppress(OSError):
+            launches.update({launch["worker"]: moment(launch["time"]) for launch in each.api("launches")})
+        for when, worker in re.findall(r"^(\S+) INFO .*worker (\S+) of function \S+ at \S+ is ready", each.process.log.read_text(), re.MULTILINE):
+            ready.setdefault(worker, moment(when))
+    starts = [ready[worker] - launched for worker, launched in launches.items() if worker in ready and launched >= began - 1]
+    served = [moment(line["time"]) - (line["total_us"] - line.get("queue_us", 0)) / 1e6
+              for line in stage.lines() if line.get("worker_kind") == "launched"]
+    return {"cold_start": round(min(starts), 2) if starts else None, "first_served": round(min(served) - began, 2) if served else None}
+
+
+def shares(lines):
+    """The part of each phase's requests that the base has served."""
+    counts = {}
+    for line in lines:
+        phase = re.search(r"phase=(\S+)", line["path"])
+        if phase and "worker_kind" in line:
+            counts.setdefault(phase.group(1), []).append(line["worker_kind"] == "base")
+    return {phase: sum(kinds) / len(kinds) for phase, kinds in counts.items()}
+
+
+def problems(row):
+    if row["name"] == "burst":
+        yield from (f"lost: {loss}" for loss in row["losses"])
+    else:
+        yield from (f"lost, though it can be sent again: {loss}" for loss in row["losses"] if loss.startswith("GET"))
+    for phase, least in LEAST_SHARE.items():
+        if row["name"] != "kill-base" and row["shares"].get(phase, 0) < least:
+            yield f"the base has served {row['shares'].get(phase, 0):.1%} of the requests {phase}, expected {least:.0%}"
+    if row["most_launched"] > MOST_LAUNCHED:
+        yield f"{row['most_launched']} launched workers, expected at most {MOST_LAUNCHED}"
+    if row["first_served"] is None or row["first_served"] > row["cold_start"] + DECISION_SECONDS:
+        yield f"the first launched worker served after {row['first_served']} s, expected its cold start of {row['cold_start']} s and {DECISION_SECONDS} s"
+    if (row["gone_seconds"] or 0) >= GONE_SECONDS:
+        yield f"launched workers were there {GONE_SECONDS} s after the burst"
+    yield from (f"{client} had {ends} clean ends, expected at most one" for client, ends in row["clean_ends"].items() if ends > 1)
+
+
+if __name__ == "__main__":
+    Burst.main()
