@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Checks that the tests exist which the pages for contributors name as proofs. */
+/** Checks that the tests exist which the page for contributors names as proofs. */
 class AdaptersDocTest {
     private static final Path ROOT = Path.of("..");
     /**
@@ -29,16 +29,13 @@ class AdaptersDocTest {
         Map<String, String> sources = sources();
         TreeSet<String> missing = new TreeSet<>();
         int named = 0;
-        for (String doc : new String[] {"adapter-tests.md", "conformance-tests.md"}) {
-            Matcher names = NAMED.matcher(
-                    Files.readString(ROOT.resolve("docs/contributing").resolve(doc)));
-            for (; names.find(); named++) {
-                if (!isThere(sources.get(names.group(1)), names.group(2), names.group(3) != null)) {
-                    missing.add(doc + ": " + names.group());
-                }
+        Matcher names = NAMED.matcher(Files.readString(ROOT.resolve("docs/contributing/conformance-tests.md")));
+        for (; names.find(); named++) {
+            if (!isThere(sources.get(names.group(1)), names.group(2), names.group(3) != null)) {
+                missing.add(names.group());
             }
         }
-        assertThat(named).isGreaterThan(50);
+        assertThat(named).isGreaterThan(40);
         assertThat(missing).isEmpty();
     }
 

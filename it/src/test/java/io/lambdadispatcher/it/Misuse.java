@@ -3,7 +3,7 @@ package io.lambdadispatcher.it;
 /**
  * A wrong use of the API.
  *
- * @param heading the section of docs/reference/wrong-uses.md that has it
+ * @param heading the section of {@code wrong-uses.txt} that has it
  * @param name differs from the others of the section
  * @param code returns what the program is told
  */

@@ -20,19 +20,19 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Uses the API incorrectly, and checks that the program gets an error instead of a hang, and that
- * concurrent requests are answered. docs/reference/wrong-uses.md has the expected results. {@code
- * -Ddocs.update=true} writes this page.
+ * concurrent requests are answered. {@code wrong-uses.txt} has the expected results. {@code
+ * -Ddocs.update=true} writes this file.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 @Timeout(100)
 class MisuseIT {
     private static final boolean UPDATE = Boolean.getBoolean("docs.update");
-    private static final Path PAGE = Path.of("").toAbsolutePath().getParent().resolve("docs/reference/wrong-uses.md");
+    private static final Path PAGE = Path.of("src/test/resources/wrong-uses.txt");
     private static final String INTRODUCTION = """
             # Errors for wrong uses of the API
 
-            This page is for developers whose program embeds the dispatcher or runs a worker. It shows the error that each mistake causes.
+            Developers whose program embeds the dispatcher or runs a worker get these errors for their mistakes.
 
             - None of these mistakes makes a call hang or affects concurrent requests, except code that blocks an event loop.
             - Exceptions appear with their simple class names.
@@ -42,7 +42,7 @@ class MisuseIT {
             """;
 
     private final MisuseRig rig = new MisuseRig();
-    /** Results by heading and name, as the page has them. */
+    /** Results by heading and name, as the file has them. */
     private final Map<String, String> results = new HashMap<>();
 
     @BeforeAll
@@ -59,7 +59,7 @@ class MisuseIT {
     }
 
     /**
-     * The tests have compared the results that the page has. What remains is compared here: its
+     * The tests have compared the results that the file has. What remains is compared here: its
      * other text, and which rows there are in which order. So this holds if only some tests have
      * run, too.
      */

@@ -34,9 +34,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The documents of {@code /api} and of the live page. {@code docs/reference/admin-api.yaml} and
- * {@code admin-api.md} describe their members. Any thread except event loops, because some wait for
- * these.
+ * The documents of {@code /api} and of the live page. {@code docs/reference/admin-api.yaml}
+ * describes their members. Any thread except event loops, because some wait for these.
  */
 public final class Documents {
     /** The requests that one document lists, at most. */
