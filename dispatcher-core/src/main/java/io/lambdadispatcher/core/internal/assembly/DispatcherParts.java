@@ -160,7 +160,6 @@ public final class DispatcherParts {
         return anyLoop;
     }
 
-    /** Returns what the process lacks. */
     public ProcessSnapshot process() {
         return process.snapshot();
     }

@@ -83,16 +83,10 @@ final class OpenWorkers {
         }
     }
 
-    /**
-     * Returns how many workers serve only probes, because they are ejected.
-     *
-     * @param base whether to count base workers or launched ones
-     */
     int ejected(boolean base) {
         return healthOf(base).ejectedNow().size();
     }
 
-    /** Returns the number of open worker streams, except those of ejected workers. */
     int servingStreams() {
         Set<String> ejected = new HashSet<>(baseHealth.ejectedNow());
         ejected.addAll(launchedHealth.ejectedNow());
@@ -103,7 +97,6 @@ final class OpenWorkers {
         return Math.max(0, sum);
     }
 
-    /** Sets where ejections are reported. Call before the first worker connects. */
     void reportTo(Incidents value) {
         incidents = value;
     }
@@ -142,12 +135,10 @@ final class OpenWorkers {
         return least;
     }
 
-    /** Sets which workers are replaced soon. */
     void setDue(Set<String> workerIds) {
         due = Set.copyOf(workerIds);
     }
 
-    /** Sets which workers drain soon without a replacement. */
     void setSurplus(Set<String> workerIds) {
         surplus = Set.copyOf(workerIds);
     }
