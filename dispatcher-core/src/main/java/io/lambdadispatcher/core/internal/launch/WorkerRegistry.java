@@ -156,8 +156,8 @@ public final class WorkerRegistry implements WorkerEvents {
     public synchronized PoolSnapshot snapshot(FunctionPool pool) {
         String function = pool.options().name();
         int all = 0;
-        int base = -pool.ejectedWorkers(true);
-        int launched = -pool.ejectedWorkers(false);
+        int base = -pool.openWorkers().ejected(true);
+        int launched = -pool.openWorkers().ejected(false);
         for (RegisteredWorker worker : workers.values()) {
             if (worker.function.equals(function)) {
                 all++;
@@ -172,7 +172,7 @@ public final class WorkerRegistry implements WorkerEvents {
                 all,
                 readyBase + Math.max(0, launched),
                 readyBase,
-                pool.servingStreams(),
+                pool.openWorkers().servingStreams(),
                 pool.free(),
                 pool.pending());
     }

@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><i>Threading:</i> any thread.
  */
-final class OpenWorkers {
+public final class OpenWorkers {
     private static final Logger log = LoggerFactory.getLogger(OpenWorkers.class);
 
     private final FunctionPool pool;
@@ -83,11 +83,17 @@ final class OpenWorkers {
         }
     }
 
-    int ejected(boolean base) {
+    /**
+     * Returns how many workers serve only probes, because they are ejected.
+     *
+     * @param base whether to count base workers or launched ones
+     */
+    public int ejected(boolean base) {
         return healthOf(base).ejectedNow().size();
     }
 
-    int servingStreams() {
+    /** Returns the number of open worker streams, except those of ejected workers. */
+    public int servingStreams() {
         Set<String> ejected = new HashSet<>(baseHealth.ejectedNow());
         ejected.addAll(launchedHealth.ejectedNow());
         int sum = pool.streams();
@@ -97,7 +103,8 @@ final class OpenWorkers {
         return Math.max(0, sum);
     }
 
-    void reportTo(Incidents value) {
+    /** Sets where ejections are reported. Call before the first worker connects. */
+    public void reportTo(Incidents value) {
         incidents = value;
     }
 
@@ -135,11 +142,18 @@ final class OpenWorkers {
         return least;
     }
 
-    void setDue(Set<String> workerIds) {
+    /**
+     * Sets which workers are replaced soon. Long exchanges avoid them as long as others can come.
+     */
+    public void setDue(Set<String> workerIds) {
         due = Set.copyOf(workerIds);
     }
 
-    void setSurplus(Set<String> workerIds) {
+    /**
+     * Sets which workers are not needed, and drain soon without a replacement. Long exchanges begin
+     * on them only if no other worker has room.
+     */
+    public void setSurplus(Set<String> workerIds) {
         surplus = Set.copyOf(workerIds);
     }
 
