@@ -310,14 +310,6 @@ public final class FunctionPool {
         return pending.get() + setAside.get();
     }
 
-    /**
-     * Returns the number of clients with requests that are queued, or were queued and are in
-     * flight.
-     */
-    int clients() {
-        return shares.size();
-    }
-
     long virtualTime() {
         return virtualTime;
     }
