@@ -172,12 +172,7 @@ public record DirectOptions(
          */
         public DirectOptions build() {
             return new DirectOptions(
-                    format,
-                    maxBodyBytes,
-                    maxEventBytes,
-                    maxResponseBytes,
-                    maxConcurrent,
-                    overflowAfter);
+                    format, maxBodyBytes, maxEventBytes, maxResponseBytes, maxConcurrent, overflowAfter);
         }
     }
 }

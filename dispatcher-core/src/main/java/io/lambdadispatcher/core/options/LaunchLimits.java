@@ -143,12 +143,7 @@ public record LaunchLimits(
          */
         public LaunchLimits build() {
             return new LaunchLimits(
-                    launchesPerMinute,
-                    gbSecondsPerHour,
-                    workerMegabytes,
-                    launchTimeout,
-                    versionCheck,
-                    rollout);
+                    launchesPerMinute, gbSecondsPerHour, workerMegabytes, launchTimeout, versionCheck, rollout);
         }
     }
 }

@@ -93,8 +93,6 @@ public final class WorkerRegistry implements WorkerEvents {
     private boolean closing;
 
     /**
-     * Creates a registry.
-     *
      * @param supervisors the supervisors of the functions whose workers this dispatcher launches,
      *     by function; must not change after the first worker dials in
      */
