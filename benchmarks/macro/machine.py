@@ -21,7 +21,7 @@ GATEWAY_CLASS_PATH = f"{GATEWAY}/target/classes:{GATEWAY}/target/lib/*"
 DISPATCHER_FLAGS = "-Xms512m -Xmx512m -XX:+ExitOnOutOfMemoryError -Dio.netty.leakDetection.level=disabled"
 # Long enough for a row of any table. Each result then takes one line, and a new run changes few lines of the repository.
 LONGEST_LINE = 1200
-MODULES = ("dispatcher-wire", "dispatcher-core", "extensions/aws", "extensions/cache", "extensions/compression", "extensions/micrometer", "extensions/opentelemetry", "extensions/shadow", "lambda-worker", "dispatcher-server", "benchmarks")
+MODULES = ("dispatcher-wire", "dispatcher-core", "extensions/access-log", "extensions/aws", "extensions/cache", "extensions/compression", "extensions/micrometer", "extensions/opentelemetry", "extensions/shadow", "lambda-worker", "dispatcher-server", "benchmarks")
 
 
 def java_of(jdk):

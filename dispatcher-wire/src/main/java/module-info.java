@@ -21,6 +21,7 @@ module io.lambdadispatcher.wire {
             io.lambdadispatcher.core,
             io.lambdadispatcher.worker;
     exports io.lambdadispatcher.wire.http to
+            io.lambdadispatcher.accesslog,
             io.lambdadispatcher.aws,
             io.lambdadispatcher.cache,
             io.lambdadispatcher.compression,

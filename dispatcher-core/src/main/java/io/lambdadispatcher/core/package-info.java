@@ -16,7 +16,7 @@
  * <ul>
  *   <li>{@link io.lambdadispatcher.core.options}: functions, ports, TLS, limits and scaling
  *   <li>{@link io.lambdadispatcher.core.request}: requests of the embedding program
- *   <li>{@link io.lambdadispatcher.core.observe}: events, snapshots and the access log
+ *   <li>{@link io.lambdadispatcher.core.observe}: events and snapshots
  *   <li>{@link io.lambdadispatcher.core.spi}: interfaces that a program can implement
  * </ul>
  */

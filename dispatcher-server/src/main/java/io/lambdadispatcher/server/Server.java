@@ -1,8 +1,8 @@
 package io.lambdadispatcher.server;
 
+import io.lambdadispatcher.accesslog.AccessLog;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.DispatcherBuilder;
-import io.lambdadispatcher.core.observe.AccessLog;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.spi.FilterCommand;

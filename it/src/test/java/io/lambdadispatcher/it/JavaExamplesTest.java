@@ -31,6 +31,7 @@ class JavaExamplesTest {
     private static final List<String> MODULES = List.of(
             "dispatcher-core",
             "lambda-worker",
+            "extensions/access-log",
             "extensions/aws",
             "extensions/cache",
             "extensions/compression",

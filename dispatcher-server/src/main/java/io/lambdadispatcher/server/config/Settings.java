@@ -24,7 +24,7 @@ import static io.lambdadispatcher.server.config.ValueType.uri;
 import static io.lambdadispatcher.server.config.ValueType.variables;
 import static io.lambdadispatcher.server.config.ValueType.words;
 
-import io.lambdadispatcher.core.observe.AccessField;
+import io.lambdadispatcher.accesslog.AccessField;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.TlsProfile;
 import io.lambdadispatcher.server.config.PolicyValueTypes.ForwardingHeaders;

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.server.log;
 
-import io.lambdadispatcher.core.observe.AccessLog;
+import io.lambdadispatcher.accesslog.AccessLog;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;

@@ -1,7 +1,7 @@
 package io.lambdadispatcher.server.metrics;
 
+import io.lambdadispatcher.accesslog.AccessLog;
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.observe.AccessLog;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.micrometer.DispatcherMetrics;
 import io.micrometer.core.instrument.FunctionCounter;

@@ -51,7 +51,7 @@ class ArchitectureTest {
     private static final String BASE = "io.lambdadispatcher.";
     private static final String INTERNAL = BASE + "core.internal.";
     private static final Pattern PACKAGE_NAME = Pattern.compile(
-            "`((?:core|aws|cache|compression|micrometer|opentelemetry|shadow|spring|test|worker|wire|server)(?:\\.[a-z0-9]+)*)`");
+            "`((?:core|accesslog|aws|cache|compression|micrometer|opentelemetry|shadow|spring|test|worker|wire|server)(?:\\.[a-z0-9]+)*)`");
     private static final long MOST_LINES = 600;
     private static final long MOST_MUTABLE_FIELDS = 18;
     private static final JavaClasses CLASSES = classes();
@@ -147,6 +147,7 @@ class ArchitectureTest {
         for (String module : List.of(
                 "dispatcher-core",
                 "lambda-worker",
+                "extensions/access-log",
                 "extensions/aws",
                 "extensions/cache",
                 "extensions/compression",

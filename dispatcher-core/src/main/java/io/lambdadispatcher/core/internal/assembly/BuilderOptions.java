@@ -41,7 +41,6 @@ public final class BuilderOptions {
     public @Nullable EventLoopGroup eventLoopGroup;
     public Transport transport = Transport.nio();
 
-    /** Of the {@link ClientSide}. */
     public static final class Clients {
         public final List<ListenerOptions> listeners = new ArrayList<>();
         public HttpLimits limits = HttpLimits.defaults();
@@ -54,7 +53,6 @@ public final class BuilderOptions {
         private Clients() {}
     }
 
-    /** Of the {@link WorkerSide}. */
     public static final class Workers {
         public final Map<String, List<byte[]>> functionSecrets = new HashMap<>();
         /** By name of the function. */
@@ -70,7 +68,6 @@ public final class BuilderOptions {
         private Workers() {}
     }
 
-    /** Of the {@link Launches}. */
     public static final class Launching {
         public final Map<String, WorkerLauncher> launchers = new HashMap<>();
         public final Map<String, DirectOptions> direct = new HashMap<>();

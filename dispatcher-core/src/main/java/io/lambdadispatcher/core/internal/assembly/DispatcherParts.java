@@ -69,7 +69,7 @@ public final class DispatcherParts {
         anyLoop = engine.anyLoop();
         blockedLoops = BlockedLoopWatch.start(engine.loopIndexes().keySet(), log::warn);
         Incidents incidents = new Incidents(observer, Ticker.systemTicker());
-        engine.pools().values().forEach(pool -> pool.reportTo(incidents));
+        engine.pools().values().forEach(pool -> pool.openWorkers().reportTo(incidents));
         incidentTicks = anyLoop.scheduleAtFixedRate(incidents::tick, 1, 1, TimeUnit.SECONDS);
         process = ProcessWatch.start(List.copyOf(engine.loopIndexes().keySet()), incidents);
         undo.push(this::closeWatches);
@@ -160,7 +160,6 @@ public final class DispatcherParts {
         return anyLoop;
     }
 
-    /** Returns what the process lacks. */
     public ProcessSnapshot process() {
         return process.snapshot();
     }

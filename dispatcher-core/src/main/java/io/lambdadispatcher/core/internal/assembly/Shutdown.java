@@ -31,7 +31,6 @@ public final class Shutdown {
         engine = parts.engine();
     }
 
-    /** Returns whether it has begun. */
     public boolean hasBegun() {
         return closing.get() != null;
     }

@@ -51,7 +51,6 @@ public final class WorkerSide {
         handler = new WorkerPort(access, engine.pools(), engine.loopIndexes(), registry, observer, incidents);
     }
 
-    /** Opens the port. */
     Channel listen(ListenerOptions listener, Engine engine, int acceptsPerTurn) {
         Channel opened = engine.listen(listener, handler, acceptsPerTurn, worker -> true);
         port = opened;
@@ -110,7 +109,6 @@ public final class WorkerSide {
         return handler.access().tls().fingerprints();
     }
 
-    /** Returns the address of the port, which is open. */
     public InetSocketAddress address() {
         return (InetSocketAddress) port().localAddress();
     }

@@ -75,8 +75,6 @@ final class DirectCall implements Carrier, RequestSink {
     private long patientUntilNanos;
 
     /**
-     * Creates a call.
-     *
      * @param counted whether the caller has counted the call with {@link
      *     DirectFunction#tryBeginCall}, and calls {@link #carry} next; otherwise, the call is
      *     counted when the body is complete

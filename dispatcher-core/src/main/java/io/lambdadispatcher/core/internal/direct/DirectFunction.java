@@ -141,12 +141,10 @@ public final class DirectFunction {
         return calls.get();
     }
 
-    /** Adds the time of an invocation that has ended. */
     void onInvocationEnd(long nanos) {
         invokedNanos.add(nanos);
     }
 
-    /** Returns the total time of all invocations so far. */
     public long invokedNanos() {
         return invokedNanos.sum();
     }

@@ -15,8 +15,11 @@ import org.slf4j.LoggerFactory;
  * Reserves file descriptors for workers and AWS. A process without free descriptors can neither
  * accept nor open connections, nor load classes: a class loader that cannot open a jar ignores it
  * from then on, so that its classes are missing until the process ends. Immutable.
+ *
+ * @param max how many descriptors the process can have
+ * @param open how many it has before the first client connects
  */
-public final class Descriptors {
+public record Descriptors(long max, long open) {
     private static final Logger log = LoggerFactory.getLogger(Descriptors.class);
 
     /**
@@ -42,18 +45,6 @@ public final class Descriptors {
 
     /** No jar has a file of this name, so all are opened in search of it. */
     private static final String NO_RESOURCE = "io/lambdadispatcher/core/no-resource";
-
-    private final long max;
-    private final long open;
-
-    /**
-     * @param max how many descriptors the process can have
-     * @param open how many it has before the first client connects
-     */
-    Descriptors(long max, long open) {
-        this.max = max;
-        this.open = open;
-    }
 
     /**
      * Returns the descriptors of this process. Call it when the event loops exist, and before ports

@@ -197,7 +197,6 @@ public final class Engine {
         dispatches.forEach(dispatch -> dispatch.setOptions(options));
     }
 
-    /** Returns the state of each breaker that has opened. */
     public List<BreakerSnapshot> breakers() {
         return filters.values().stream().flatMap(FunctionFilters::breakers).toList();
     }

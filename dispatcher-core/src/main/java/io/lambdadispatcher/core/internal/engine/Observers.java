@@ -30,17 +30,14 @@ public final class Observers implements DispatcherObserver {
      * The latest listener that joins those of an observer and of its predecessors, by the index of
      * the observer. Event loops may overwrite each other's entries.
      */
-    private final @Nullable Joined[] joined;
+    private final @Nullable Pair[] joined;
 
     private final SeldomLog failures = new SeldomLog(log, Ticker.systemTicker());
 
     private Observers(List<DispatcherObserver> all) {
         this.all = all;
-        joined = new Joined[all.size()];
+        joined = new Pair[all.size()];
     }
-
-    /** Two listeners as one. Immutable, so that threads may share it without synchronization. */
-    private record Joined(ExchangeListener first, ExchangeListener second, ExchangeListener both) {}
 
     /**
      * Returns {@link DispatcherObserver#NONE} if there are no observers, because exchanges then
@@ -80,16 +77,18 @@ public final class Observers implements DispatcherObserver {
 
     /** Most observers return the same listener each time. Then nothing is allocated. */
     private ExchangeListener both(int index, ExchangeListener first, ExchangeListener second) {
-        Joined last = joined[index];
-        if (last != null && last.first() == first && last.second() == second) {
-            return last.both();
+        Pair last = joined[index];
+        if (last == null || last.first != first || last.second != second) {
+            last = new Pair(first, second);
+            joined[index] = last;
         }
-        ExchangeListener both = new Pair(first, second);
-        joined[index] = new Joined(first, second, both);
-        return both;
+        return last;
     }
 
-    /** Calls two listeners. The caller logs the exceptions of the second one. */
+    /**
+     * Calls two listeners. The caller logs the exceptions of the second one. Immutable, so that
+     * threads may share it without synchronization.
+     */
     private final class Pair implements ExchangeListener {
         private final ExchangeListener first;
         private final ExchangeListener second;

@@ -64,14 +64,12 @@ public final class ProcessWatch {
         this.snapshot = first;
     }
 
-    /** Starts to watch this process. */
     public static ProcessWatch start(List<? extends EventExecutor> loops, Incidents incidents) {
         ProcessWatch watch = new ProcessWatch(loops, incidents, read(0));
         watch.timer = GlobalEventExecutor.INSTANCE.scheduleAtFixedRate(watch::look, 1, 1, TimeUnit.SECONDS);
         return watch;
     }
 
-    /** Ends the watch. */
     public void close() {
         if (timer != null) {
             timer.cancel(false);

@@ -66,7 +66,6 @@ public final class Attempts {
         this.first = new Try(exchange, this);
     }
 
-    /** Another request begins. */
     void reset() {
         upcoming = null;
         current = null;

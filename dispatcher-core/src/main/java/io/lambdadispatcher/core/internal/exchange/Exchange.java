@@ -196,7 +196,6 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
         return true;
     }
 
-    /** Returns the tries that were made, and how they go on. */
     public Attempts attempts() {
         return attempts;
     }
@@ -218,7 +217,6 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
         shared = true;
     }
 
-    /** A try is in flight, and nothing of a final response has been passed on. */
     boolean isSent() {
         return state == State.SENT;
     }
@@ -237,7 +235,6 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
 
     // In the queue.
 
-    /** Returns what decides when the request gets a worker stream. */
     public QueuePlace place() {
         return place;
     }
@@ -383,7 +380,6 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
         return head.bytes() + body.bytes() + body.trailerBytes();
     }
 
-    /** Returns whether the client has sent the complete request. */
     public boolean isRequestEnded() {
         return body.isEnded();
     }
@@ -401,7 +397,6 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
         return body.bytes() <= maxBodyBytes && body.isEnded();
     }
 
-    /** Returns whether sending the request twice has the effect of sending it once. */
     public boolean isIdempotent() {
         return head.isIdempotent();
     }
@@ -419,7 +414,6 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
         return head.asksForTunnel();
     }
 
-    /** Returns whether the exchange probably lasts until its worker or its client ends it. */
     public boolean lastsLong() {
         return head.lastsLong();
     }
@@ -551,14 +545,10 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
 
     // For the observer.
 
-    /** Tells the observer that the exchange has started. {@link #report} must follow at the end. */
     public void announceTo(DispatcherObserver observer) {
         report.announceTo(observer, head.fields(), response);
     }
 
-    /**
-     * Tells the observer that the exchange has ended, if it returned a listener at the start.
-     */
     public void report(Outcome outcome, @Nullable Failure failure) {
         if (report.isFollowed()) {
             attempts.report(startNanos, owner.nanoTime());

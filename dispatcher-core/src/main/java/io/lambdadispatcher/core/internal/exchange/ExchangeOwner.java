@@ -14,7 +14,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The part of a pool on the exchange's event loop, which the exchange notifies. */
 public interface ExchangeOwner {
-    /** Returns the timers of this event loop's exchanges. */
     TimerHeap<ExchangeTimer> timers();
 
     /**
@@ -125,7 +124,6 @@ public interface ExchangeOwner {
      */
     void inspect(int limit, Consumer<RequestSnapshot> snapshots);
 
-    /** Returns the name of the function. */
     String function();
 
     /** Replaces the options of the function. Event loop only. */
@@ -134,7 +132,6 @@ public interface ExchangeOwner {
     /** Returns why a request is queued now. */
     WaitReason waitReason();
 
-    /** Returns the time of the event loop's clock. */
     long nanoTime();
 
     /**

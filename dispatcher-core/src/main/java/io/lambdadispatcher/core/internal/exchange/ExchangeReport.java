@@ -72,12 +72,10 @@ final class ExchangeReport extends AttemptsReport implements ExchangeStart, Clon
         protocol = client.protocol();
     }
 
-    /** Returns whether the observer follows the request. */
     boolean isFollowed() {
         return listener != null;
     }
 
-    /** The request waits for a worker stream. */
     void onWaiting(WaitReason reason) {
         waitReason = reason;
     }
@@ -89,7 +87,6 @@ final class ExchangeReport extends AttemptsReport implements ExchangeStart, Clon
         tunnel = opensTunnel;
     }
 
-    /** A part of the response is passed on. */
     void onData(long bytes) {
         responseBytes += bytes;
     }

@@ -40,7 +40,6 @@ public final class QueuePlace {
         this.owner = owner;
     }
 
-    /** Another request begins. */
     void reset() {
         ticket = null;
         share = null;

@@ -52,7 +52,6 @@ final class Replay {
         this.owner = owner;
     }
 
-    /** Another request begins. */
     void reset() {
         waiting = null;
         sent = null;

@@ -37,7 +37,6 @@ final class RequestHead {
     /** Memory of the headers, in bytes; 0 if not calculated yet. */
     private int bytes;
 
-    /** Another request begins. */
     void reset(Http2Headers headers, boolean withoutBody) {
         fields = headers;
         bodyless = withoutBody;
@@ -59,12 +58,10 @@ final class RequestHead {
         return new FlatHeaders().add(fields);
     }
 
-    /** Returns whether the request ended with its headers. */
     boolean isBodyless() {
         return bodyless;
     }
 
-    /** Returns whether the client asks for a tunnel. */
     boolean asksForTunnel() {
         return tunnel;
     }
@@ -115,7 +112,6 @@ final class RequestHead {
         return all.substring(0, Math.min(all.length(), SNAPSHOT_CHARACTERS));
     }
 
-    /** Returns the memory of the headers, in bytes. */
     int bytes() {
         if (bytes == 0) {
             bytes = bytesOf(fields);

@@ -108,7 +108,6 @@ public final class Try implements Attempt {
         return (state == State.CARRIED || state == State.CHOSEN) && !exchange.isEnded();
     }
 
-    /** Returns where the rest of the request goes. */
     RequestSink sink() {
         if (sink == null) {
             throw new IllegalStateException("no carrier in state " + state);
@@ -121,7 +120,6 @@ public final class Try implements Attempt {
         return carrier != null && carrier.isOfWorker();
     }
 
-    /** Returns whether a base worker has it. */
     boolean isOfBase() {
         return carrier != null && carrier.isOfBase();
     }

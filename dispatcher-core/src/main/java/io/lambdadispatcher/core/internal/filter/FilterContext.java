@@ -73,7 +73,6 @@ final class FilterContext implements RequestContext {
         body = hasBody;
     }
 
-    /** Returns whose request this is. */
     Object clientKey() {
         return clientKey;
     }

@@ -66,7 +66,6 @@ public record RequestFilters(List<Filter> ofAll, Map<String, List<Filter>> ofFun
         each().forEach(RequestFilters::close);
     }
 
-    /** Returns what the filters measure. */
     public List<FilterGauge> gauges() {
         return each().stream().flatMap(filter -> filter.gauges().stream()).toList();
     }

@@ -325,7 +325,7 @@ public final class LaunchSupervisor {
             assert executor.inEventLoop();
             Set<String> recycled =
                     workerIds.stream().filter(controller::recycle).collect(Collectors.toSet());
-            pool.setDue(controller.due());
+            pool.openWorkers().setDue(controller.due());
             lookSoon();
             return recycled;
         }
@@ -503,8 +503,8 @@ public final class LaunchSupervisor {
             }
             permitOverflow();
             publishPause(now);
-            pool.setDue(controller.due());
-            pool.setSurplus(controller.surplus());
+            pool.openWorkers().setDue(controller.due());
+            pool.openWorkers().setSurplus(controller.surplus());
             CapacitySnapshot seen = controller.status(now, fleet == null ? null : fleet.obstacle());
             snapshot = seen;
             history = controller.history(now);

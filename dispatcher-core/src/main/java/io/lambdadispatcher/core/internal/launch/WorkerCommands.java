@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiFunction;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -61,16 +62,11 @@ public final class WorkerCommands {
         return left.isNegative() ? Duration.ZERO : left.compareTo(most) < 0 ? left : most;
     }
 
-    /** What happens to a worker of a function without a supervisor. */
-    private interface SelfLaunched {
-        /** Returns whether it has obeyed the command. */
-        boolean command(WorkerSnapshot worker);
-    }
-
+    /** @param selfLaunched commands a worker of a function without a supervisor, if it obeys */
     private CompletableFuture<List<WorkerCommandResult>> command(
             List<WorkerSnapshot> workers,
             BiFunction<LaunchSupervisor, Collection<String>, CompletableFuture<Set<String>>> supervised,
-            SelfLaunched selfLaunched,
+            Predicate<WorkerSnapshot> selfLaunched,
             Outcome refused) {
         Map<String, List<WorkerSnapshot>> byFunction = workers.stream()
                 .collect(Collectors.groupingBy(WorkerSnapshot::function, LinkedHashMap::new, Collectors.toList()));
@@ -80,7 +76,7 @@ public final class WorkerCommands {
             parts.add(
                     supervisor == null
                             ? CompletableFuture.completedFuture(some.stream()
-                                    .filter(selfLaunched::command)
+                                    .filter(selfLaunched)
                                     .map(WorkerSnapshot::workerId)
                                     .collect(Collectors.toSet()))
                             : supervised.apply(

@@ -93,8 +93,6 @@ public final class WorkerRegistry implements WorkerEvents {
     private boolean closing;
 
     /**
-     * Creates a registry.
-     *
      * @param supervisors the supervisors of the functions whose workers this dispatcher launches,
      *     by function; must not change after the first worker dials in
      */
@@ -156,8 +154,8 @@ public final class WorkerRegistry implements WorkerEvents {
     public synchronized PoolSnapshot snapshot(FunctionPool pool) {
         String function = pool.options().name();
         int all = 0;
-        int base = -pool.ejectedWorkers(true);
-        int launched = -pool.ejectedWorkers(false);
+        int base = -pool.openWorkers().ejected(true);
+        int launched = -pool.openWorkers().ejected(false);
         for (RegisteredWorker worker : workers.values()) {
             if (worker.function.equals(function)) {
                 all++;
@@ -172,7 +170,7 @@ public final class WorkerRegistry implements WorkerEvents {
                 all,
                 readyBase + Math.max(0, launched),
                 readyBase,
-                pool.servingStreams(),
+                pool.openWorkers().servingStreams(),
                 pool.free(),
                 pool.pending());
     }

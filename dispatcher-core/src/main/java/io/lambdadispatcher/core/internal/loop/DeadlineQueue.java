@@ -38,8 +38,6 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
     private long timerNanos;
 
     /**
-     * Creates a queue.
-     *
      * @param timeoutNanos 0 = entries never expire
      * @param onExpired receives each expired entry after its removal
      */

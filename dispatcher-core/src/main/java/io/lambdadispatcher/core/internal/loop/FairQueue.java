@@ -61,8 +61,6 @@ public final class FairQueue<E> {
     private volatile long headSinceNanos;
 
     /**
-     * Creates a queue.
-     *
      * @param timeoutNanos 0 = entries never expire
      * @param onExpired receives each expired ticket after its removal
      */

@@ -104,7 +104,6 @@ public final class Breaker {
     private final Listener listener;
     private final AtomicReference<Phase> current;
 
-    /** Creates a closed breaker. */
     public Breaker(Listener listener, long nowNanos) {
         this.listener = listener;
         current = new AtomicReference<>(new Phase(BreakerState.CLOSED, nowNanos, 0, -1, ""));

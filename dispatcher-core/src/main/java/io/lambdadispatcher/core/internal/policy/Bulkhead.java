@@ -36,7 +36,6 @@ public final class Bulkhead {
         return false;
     }
 
-    /** A request has ended. */
     public void leave() {
         all.decrementAndGet();
     }
@@ -57,7 +56,6 @@ public final class Bulkhead {
         return entered[0];
     }
 
-    /** A request of a tenant has ended. */
     public void leave(String tenant) {
         tenants.computeIfPresent(tenant, (key, count) -> count == 1 ? null : count - 1);
     }

@@ -153,7 +153,6 @@ public final class WorkerHealth {
         ejection.onBegin(nowNanos);
     }
 
-    /** Records that the worker has answered something. */
     public void onAnswer(long nowNanos) {
         quietNanos.setOpaque(nowNanos);
         tried = false;
@@ -344,12 +343,10 @@ public final class WorkerHealth {
         doubted.setOpaque(false);
     }
 
-    /** Ends the ejection. */
     public void restore() {
         ejection.restore();
     }
 
-    /** Returns whether the worker is ejected. */
     public boolean isEjected() {
         return !ejection.isOver();
     }

@@ -7,7 +7,6 @@ import io.lambdadispatcher.core.internal.exchange.ClientShares;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestAdmission;
-import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.loop.Loops;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.internal.policy.PriorityShares;
@@ -22,7 +21,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
@@ -151,44 +149,14 @@ public final class FunctionPool {
         return withoutTunnels;
     }
 
-    /**
-     * Returns how many workers serve only probes, because they are ejected.
-     *
-     * @param base whether to count base workers or launched ones
-     */
-    public int ejectedWorkers(boolean base) {
-        return openWorkers.ejected(base);
-    }
-
-    /** Returns the number of open worker streams, except those of ejected workers. */
-    public int servingStreams() {
-        return openWorkers.servingStreams();
-    }
-
-    /**
-     * Sets which workers are replaced soon. Long exchanges avoid them as long as others can come.
-     */
-    public void setDue(Set<String> workerIds) {
-        openWorkers.setDue(workerIds);
-    }
-
-    /**
-     * Sets which workers are not needed, and drain soon without a replacement. Long exchanges begin
-     * on them only if no other worker has room.
-     */
-    public void setSurplus(Set<String> workerIds) {
-        openWorkers.setSurplus(workerIds);
+    public OpenWorkers openWorkers() {
+        return openWorkers;
     }
 
     /** Returns whether workers can be launched here, as far as is known. */
     boolean launches() {
         Supplier<CapacitySnapshot> supplier = launching;
         return supplier != null && supplier.get().blockedReason() == null;
-    }
-
-    /** Sets where ejections are reported. Call before the first worker connects. */
-    public void reportTo(Incidents value) {
-        openWorkers.reportTo(value);
     }
 
     void onShards(Consumer<PoolShard> action) {
@@ -340,14 +308,6 @@ public final class FunctionPool {
     /** Returns the number of requests that wait, whatever they wait for. */
     int queued() {
         return pending.get() + setAside.get();
-    }
-
-    /**
-     * Returns the number of clients with requests that are queued, or were queued and are in
-     * flight.
-     */
-    int clients() {
-        return shares.size();
     }
 
     long virtualTime() {

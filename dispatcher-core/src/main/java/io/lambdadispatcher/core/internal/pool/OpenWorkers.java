@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><i>Threading:</i> any thread.
  */
-final class OpenWorkers {
+public final class OpenWorkers {
     private static final Logger log = LoggerFactory.getLogger(OpenWorkers.class);
 
     private final FunctionPool pool;
@@ -88,12 +88,12 @@ final class OpenWorkers {
      *
      * @param base whether to count base workers or launched ones
      */
-    int ejected(boolean base) {
+    public int ejected(boolean base) {
         return healthOf(base).ejectedNow().size();
     }
 
     /** Returns the number of open worker streams, except those of ejected workers. */
-    int servingStreams() {
+    public int servingStreams() {
         Set<String> ejected = new HashSet<>(baseHealth.ejectedNow());
         ejected.addAll(launchedHealth.ejectedNow());
         int sum = pool.streams();
@@ -104,7 +104,7 @@ final class OpenWorkers {
     }
 
     /** Sets where ejections are reported. Call before the first worker connects. */
-    void reportTo(Incidents value) {
+    public void reportTo(Incidents value) {
         incidents = value;
     }
 
@@ -142,13 +142,18 @@ final class OpenWorkers {
         return least;
     }
 
-    /** Sets which workers are replaced soon. */
-    void setDue(Set<String> workerIds) {
+    /**
+     * Sets which workers are replaced soon. Long exchanges avoid them as long as others can come.
+     */
+    public void setDue(Set<String> workerIds) {
         due = Set.copyOf(workerIds);
     }
 
-    /** Sets which workers drain soon without a replacement. */
-    void setSurplus(Set<String> workerIds) {
+    /**
+     * Sets which workers are not needed, and drain soon without a replacement. Long exchanges begin
+     * on them only if no other worker has room.
+     */
+    public void setSurplus(Set<String> workerIds) {
         surplus = Set.copyOf(workerIds);
     }
 

@@ -356,7 +356,6 @@ final class ShardQueue {
         return any;
     }
 
-    /** Returns why no exchange can begin any more; {@code null} = one can. */
     @Nullable
     Failure closed() {
         return closed;

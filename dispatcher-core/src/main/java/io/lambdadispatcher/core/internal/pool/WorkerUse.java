@@ -12,7 +12,6 @@ package io.lambdadispatcher.core.internal.pool;
 public record WorkerUse(int streams, int busy, int limit, long completed, long failed) {
     public static final WorkerUse NONE = new WorkerUse(0, 0, 0, 0, 0);
 
-    /** Returns the sum of two connections of one worker. */
     WorkerUse plus(WorkerUse other) {
         return new WorkerUse(
                 streams + other.streams,

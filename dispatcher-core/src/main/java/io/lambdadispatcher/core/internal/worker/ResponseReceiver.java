@@ -90,7 +90,6 @@ final class ResponseReceiver implements FrameReader.Listener {
         return failed;
     }
 
-    /** Returns whether a frame is incomplete. */
     boolean isInsideFrame() {
         return reader.isInsideFrame();
     }

@@ -116,7 +116,6 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         this.expected = new DeadlineQueue<>(loop(), PATIENCE_NANOS, this::onUnanswered);
     }
 
-    /** Starts the connection of an admitted worker. */
     void start() {
         handler.onAdmitted(this);
         accept(control.stream());
@@ -132,10 +131,6 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         return shard.pool();
     }
 
-    /**
-     * Returns when the worker must have exited; {@code null} if there is no deadline. Known after
-     * HELLO.
-     */
     @Override
     public @Nullable Instant deadline() {
         return deadline;
@@ -396,10 +391,6 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     // To the peer.
 
-    /**
-     * Starts no new exchange. The worker ends when the exchanges in flight have ended, or when
-     * {@code grace} is over. Any thread.
-     */
     @Override
     public void drain(DrainCode reason, Duration grace) {
         loop().execute(() -> {
@@ -431,7 +422,6 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         });
     }
 
-    /** Tells the worker which dispatchers share it. Any thread. */
     @Override
     public void onPeersChanged() {
         loop().execute(this::sendPeers);
@@ -449,16 +439,11 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         }
     }
 
-    /** Closes the connection now, which cuts off the exchanges in flight. Any thread. */
     @Override
     public void goodbye(String text) {
         loop().execute(() -> part(Departure.ENDED, text));
     }
 
-    /**
-     * Closes the connection as {@link #goodbye} does, but the worker does not count as ended,
-     * because it may run on. Any thread.
-     */
     @Override
     public void dismiss(String text) {
         loop().execute(() -> part(Departure.LEFT, text));

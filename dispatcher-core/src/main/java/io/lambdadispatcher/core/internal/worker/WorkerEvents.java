@@ -75,7 +75,6 @@ public interface WorkerEvents {
     /** An admitted connection is ready for requests, or is not for now. */
     void onReadiness(WorkerLink connection, boolean ready);
 
-    /** An admitted connection has reported its load. */
     void onLoad(WorkerLink connection, ControlMessage.Load load);
 
     /** The worker has announced that it drains. */

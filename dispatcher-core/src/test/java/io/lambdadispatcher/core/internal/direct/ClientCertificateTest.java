@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.observe.AccessField;
-import io.lambdadispatcher.core.observe.AccessLog;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
@@ -13,6 +11,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.options.TlsProfile;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.io.IOException;
@@ -34,7 +33,6 @@ import java.util.Base64;
 import java.util.Date;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
@@ -59,13 +57,12 @@ class ClientCertificateTest {
     @TempDir
     private Path directory;
 
-    private final List<String> accessLines = new CopyOnWriteArrayList<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private X509Bundle server;
     private X509Bundle authority;
     private X509Bundle known;
     private X509Bundle other;
     private Dispatcher dispatcher;
-    private AccessLog log;
 
     @BeforeEach
     void certify() throws Exception {
@@ -97,7 +94,6 @@ class ClientCertificateTest {
     void close() throws Exception {
         if (dispatcher != null) {
             dispatcher.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
-            log.close();
         }
     }
 
@@ -109,10 +105,6 @@ class ClientCertificateTest {
         TlsOptions tls = TlsOptions.of(path("server.pem"), path("server.key"))
                 .withClientCertificates(path("clients.pem"))
                 .withProfile(profile);
-        log = AccessLog.builder()
-                .fields(List.of(AccessField.STATUS, AccessField.CLIENT_CERTIFICATE))
-                .writer(accessLines::addAll)
-                .start();
         dispatcher = Dispatcher.builder()
                 .function(FunctionOptions.builder("f").build())
                 .direct("f", DirectOptions.of(DirectEventFormat.REST_API))
@@ -124,7 +116,7 @@ class ClientCertificateTest {
                                 event.path("multiValueHeaders").path(HEADER).toString())
                         .toString()))
                 .forwarding(forwarding)
-                .observer(log)
+                .observer(observer)
                 .publicListener(ListenerOptions.tls("127.0.0.1", 0, tls))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .start();
@@ -168,7 +160,7 @@ class ClientCertificateTest {
     /** Nothing that a client sends itself is passed on, whatever the policy trusts. */
     @ParameterizedTest
     @EnumSource(Version.class)
-    void should_tell_the_application_and_the_access_log_who_has_connected(Version version) throws Exception {
+    void should_tell_the_application_and_observers_who_has_connected(Version version) throws Exception {
         ForwardingPolicy trusting = ForwardingPolicy.builder()
                 .trust(ForwardingPolicy.Trust.APPEND)
                 .trustedHeaders(List.of(HEADER))
@@ -194,14 +186,9 @@ class ClientCertificateTest {
                 .as("no name can look like another element")
                 .hasSize(4);
         dispatcher.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
-        log.close();
-        assertThat(accessLines)
+        assertThat(observer.ends)
                 .hasSize(2)
-                .allSatisfy(line -> assertThat(FakeFunction.JSON
-                                .readTree(line)
-                                .path("client_certificate")
-                                .asString())
-                        .isEqualTo(value));
+                .allSatisfy(end -> assertThat(end.headers().get(HEADER)).hasToString(value));
     }
 
     private static String pem(String label, byte[] bytes) {

@@ -202,7 +202,7 @@ class AffinityTest extends OnTwoLoops {
         Worker third = new Worker("third", 0);
         there.shard.workers().setOpen(there.member, false);
         for (Worker due : List.of(here, third)) {
-            pool.setDue(Set.of(due.member.workerId()));
+            pool.openWorkers.setDue(Set.of(due.member.workerId()));
             Http2Headers head = new FlatHeaders()
                     .method("GET")
                     .scheme("http")

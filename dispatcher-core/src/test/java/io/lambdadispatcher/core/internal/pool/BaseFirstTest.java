@@ -195,7 +195,7 @@ class BaseFirstTest extends OnTwoLoops {
         Worker leaving = new Worker(0, "leaving", false);
         Worker launched = new Worker(0, "launched", false);
         Worker base = new Worker(1, "base", true);
-        pool.setDue(Set.of("leaving"));
+        pool.openWorkers.setDue(Set.of("leaving"));
         openLong(TARGET + 1);
         assertThat(base.busy).hasSize(TARGET);
         assertThat(launched.busy).hasSize(1);
@@ -209,7 +209,7 @@ class BaseFirstTest extends OnTwoLoops {
     void should_begin_long_requests_on_workers_that_are_not_needed_only_if_no_other_has_room() {
         Worker surplus = new Worker(0, "surplus", false);
         Worker launched = new Worker(1, "launched", false);
-        pool.setSurplus(Set.of("surplus"));
+        pool.openWorkers.setSurplus(Set.of("surplus"));
         openLong(STREAMS - 1);
         open(0, head("CONNECT").set(":protocol", "websocket"));
         assertThat(launched.busy).hasSize(STREAMS);
@@ -226,8 +226,8 @@ class BaseFirstTest extends OnTwoLoops {
     void should_begin_long_requests_on_workers_that_are_not_needed_rather_than_on_due_ones() {
         Worker due = new Worker(0, "due", false);
         Worker surplus = new Worker(1, "surplus", false);
-        pool.setDue(Set.of("due"));
-        pool.setSurplus(Set.of("surplus"));
+        pool.openWorkers.setDue(Set.of("due"));
+        pool.openWorkers.setSurplus(Set.of("surplus"));
         openLong(STREAMS);
 
         assertThat(surplus.busy).hasSize(STREAMS);
@@ -241,7 +241,7 @@ class BaseFirstTest extends OnTwoLoops {
         Worker failing = new Worker(0, "failing", false);
         Worker sound = new Worker(1, "sound", false);
         failing.failing = true;
-        pool.setDue(Set.of("leaving"));
+        pool.openWorkers.setDue(Set.of("leaving"));
         openLong(STREAMS);
         assertThat(failing.served).isEqualTo(1);
         assertThat(sound.busy).hasSize(STREAMS - 1);

@@ -160,12 +160,12 @@ class FairnessTest extends OnTwoLoops {
         ScriptedStream stream = ScriptedStream.ofNewWorker(here, served);
         Exchange first = request(here, "a", "/first");
         Exchange waiting = request(here, "b", "/b");
-        assertThat(pool.clients()).isEqualTo(1);
+        assertThat(pool.shares.size()).isEqualTo(1);
 
         waiting.cancel(ErrorCode.CANCELLED);
         first.cancel(ErrorCode.CANCELLED);
 
-        assertThat(pool.clients()).isZero();
+        assertThat(pool.shares.size()).isZero();
         assertThat(stream.worker.busy).isEqualTo(1);
     }
 }

@@ -301,6 +301,6 @@ class PermitsTest {
         exchanges.forEach(exchange -> exchange.cancel(ErrorCode.CANCELLED));
         rest();
         assertThat(pool.queued()).isZero();
-        assertThat(pool.clients()).isZero();
+        assertThat(pool.shares.size()).isZero();
     }
 }

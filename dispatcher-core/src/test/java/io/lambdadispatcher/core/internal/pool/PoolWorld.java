@@ -417,7 +417,7 @@ final class PoolWorld extends OnTwoLoops {
         for (EmbeddedChannel loop : loops) {
             check(loop.runScheduledPendingTasks() < 0, "timers of an event loop are left");
         }
-        check(pool.clients() == 0, pool.clients() + " shares of clients are left");
+        check(pool.shares.size() == 0, pool.shares.size() + " shares of clients are left");
         check(pool.free() == 0, pool.free() + " permits are left");
         for (PoolShard shard : pool.shards()) {
             check(shard.free.permits() == 0, shard.free.permits() + " permits are left");

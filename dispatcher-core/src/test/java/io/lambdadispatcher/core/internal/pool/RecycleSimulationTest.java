@@ -171,7 +171,7 @@ class RecycleSimulationTest extends OnTwoLoops {
             });
         }
         plan.drains().forEach(drain -> workers.get(drain.workerId()).drain());
-        pool.setDue(controller.due());
+        pool.openWorkers.setDue(controller.due());
     }
 
     private void second() {
@@ -221,7 +221,7 @@ class RecycleSimulationTest extends OnTwoLoops {
     private void recycleAll() {
         List.copyOf(workers.keySet())
                 .forEach(id -> assertThat(controller.recycle(id)).isTrue());
-        pool.setDue(controller.due());
+        pool.openWorkers.setDue(controller.due());
     }
 
     @Test
@@ -293,7 +293,7 @@ class RecycleSimulationTest extends OnTwoLoops {
         Worker due = workers.get("w0");
         assertThat(due.busy).hasSize(STREAMS);
         events.clear();
-        pool.setDue(Set.of("w0"));
+        pool.openWorkers.setDue(Set.of("w0"));
         for (int i = 0; i < 2; i++) {
             Session queued = new Session();
             sessions.add(queued);

@@ -287,7 +287,7 @@ class SharesTest extends OnTwoLoops {
             assertThat(pool.free()).isEqualTo(1);
         }
         pass(TimeUnit.NANOSECONDS.toMillis(Preemption.MEMORY_NANOS));
-        assertThat(pool.clients()).isZero();
+        assertThat(pool.shares.size()).isZero();
     }
 
     @ParameterizedTest
@@ -399,7 +399,7 @@ class SharesTest extends OnTwoLoops {
         pass(QUEUE_TIMEOUT_MILLIS);
 
         assertThat(failures).hasSize(29).containsOnly("QUEUE_TIMEOUT");
-        assertThat(pool.clients()).isZero();
+        assertThat(pool.shares.size()).isZero();
         assertThat(here.isQuiet()).isTrue();
     }
 
@@ -430,7 +430,7 @@ class SharesTest extends OnTwoLoops {
     void should_forget_a_client_when_nothing_of_it_is_left() {
         List<Stream> streams = worker(here, 2);
         List<Exchange> all = halfOpen(here, "client", 12);
-        assertThat(pool.clients()).isEqualTo(1);
+        assertThat(pool.shares.size()).isEqualTo(1);
 
         all.forEach(SharesTest::end);
         for (int i = 0; i < 12; i++) {
@@ -438,7 +438,7 @@ class SharesTest extends OnTwoLoops {
             pass(0);
         }
 
-        assertThat(pool.clients()).isZero();
+        assertThat(pool.shares.size()).isZero();
         assertThat(pool.free()).isEqualTo(2);
         assertThat(failures).isEmpty();
     }
@@ -450,7 +450,7 @@ class SharesTest extends OnTwoLoops {
             end(open(here, "client", false));
         }
         assertThat(pool.free()).isEqualTo(59);
-        assertThat(pool.clients()).isZero();
+        assertThat(pool.shares.size()).isZero();
     }
 
     @Test
@@ -458,7 +458,7 @@ class SharesTest extends OnTwoLoops {
         halfOpen(here, "attacker", 30);
         here.failAll(new Failure(Failure.Kind.SHUTTING_DOWN, "test"));
         assertThat(failures).hasSize(30).containsOnly("SHUTTING_DOWN");
-        assertThat(pool.clients()).isZero();
+        assertThat(pool.shares.size()).isZero();
         assertThat(pool.pending()).isZero();
     }
 }

@@ -196,7 +196,6 @@ public final class ClientGuard {
         return address instanceof Inet4Address ? Integer.toUnsignedLong(bytes.getInt()) : bytes.getLong();
     }
 
-    /** Returns what clients use now. */
     public ClientSnapshot snapshot() {
         long held = 0;
         int level = 0;

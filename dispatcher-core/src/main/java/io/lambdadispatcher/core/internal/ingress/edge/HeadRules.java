@@ -160,7 +160,6 @@ public final class HeadRules {
         }
     }
 
-    /** Returns the address of the client that has sent the last request. */
     public @Nullable SocketAddress client() {
         return forwarding.client();
     }

@@ -31,14 +31,12 @@ final class ClientStreams {
         return stream.getProperty(key);
     }
 
-    /** Returns what serves the stream with this id, or {@code null} if nothing does. */
     @Nullable
     Http2ClientStream of(int id) {
         Http2Stream stream = connection.connection().stream(id);
         return stream == null ? null : of(stream);
     }
 
-    /** Starts to serve a stream. */
     Http2ClientStream open(Http2Stream stream) {
         Http2ClientStream client = ended.peek();
         if (client != null && client.isReusable()) {

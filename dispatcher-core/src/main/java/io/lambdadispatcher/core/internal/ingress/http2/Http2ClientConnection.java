@@ -434,7 +434,6 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         return connection().numActiveStreams() == 0 ? bytes : bytes + streams.sum(Http2ClientStream::heldBytes);
     }
 
-    /** Returns the context that all streams of the connection share. */
     IngressContext context() {
         return context;
     }

@@ -1,8 +1,14 @@
-package io.lambdadispatcher.core.observe;
+package io.lambdadispatcher.accesslog;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
+import io.lambdadispatcher.core.observe.ClientProtocol;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.Outcome;
+import io.lambdadispatcher.core.observe.SessionResult;
+import io.lambdadispatcher.core.observe.WaitReason;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -159,6 +165,7 @@ class AccessLogTest {
                         .authority("shop.example.org")
                         .add("user-agent", "curl/8")
                         .add("x-forwarded-for", "192.0.2.7, 10.0.0.1")
+                        .add("x-forwarded-client-cert", "Hash=1f")
                         .add("x-request-id", "r-1")
                         .add("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
             }
@@ -236,7 +243,7 @@ class AccessLogTest {
 
         assertThat(line(end, TIME))
                 .isEqualTo("{\"time\":\"2026-11-21T10:15:30.123Z\",\"function\":\"api\",\"worker\":\"w-1\","
-                        + "\"client\":\"10.0.0.1\",\"forwarded_for\":\"192.0.2.7, 10.0.0.1\",\"protocol\":\"h2\","
+                        + "\"client\":\"10.0.0.1\",\"client_certificate\":\"Hash=1f\",\"forwarded_for\":\"192.0.2.7, 10.0.0.1\",\"protocol\":\"h2\","
                         + "\"method\":\"POST\",\"host\":\"shop.example.org\",\"path\":\"/orders\",\"user_agent\":\"curl/8\","
                         + "\"status\":201,\"outcome\":\"completed\",\"wait_reason\":\"max_workers\",\"session\":\"worker_gone\",\"request_id\":\"r-1\","
                         + "\"trace_id\":\"4bf92f3577b34da6a3ce929d0e0e4736\",\"request_bytes\":10,\"response_bytes\":20,"

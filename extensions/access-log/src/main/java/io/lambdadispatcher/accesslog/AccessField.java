@@ -1,5 +1,7 @@
-package io.lambdadispatcher.core.observe;
+package io.lambdadispatcher.accesslog;
 
+import io.lambdadispatcher.core.observe.SessionResult;
+import io.lambdadispatcher.core.observe.Substitute;
 import java.util.Locale;
 
 /**

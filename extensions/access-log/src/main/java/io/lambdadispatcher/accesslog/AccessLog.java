@@ -1,5 +1,9 @@
-package io.lambdadispatcher.core.observe;
+package io.lambdadispatcher.accesslog;
 
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
+import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.IOException;

@@ -1,5 +1,13 @@
-package io.lambdadispatcher.core.observe;
+package io.lambdadispatcher.accesslog;
 
+import io.lambdadispatcher.core.observe.ClientProtocol;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExtraAttempt;
+import io.lambdadispatcher.core.observe.RetryDenial;
+import io.lambdadispatcher.core.observe.SessionResult;
+import io.lambdadispatcher.core.observe.Substitute;
+import io.lambdadispatcher.core.observe.WaitReason;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http.TraceParent;
