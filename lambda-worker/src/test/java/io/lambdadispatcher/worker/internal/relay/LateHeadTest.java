@@ -29,7 +29,7 @@ class LateHeadTest {
     private final Http2Client http2 = Http2Client.create(new Owner(), 65_535);
     private final EmbeddedChannel channel = new EmbeddedChannel(http2);
     private final List<FailureReason> cancelled = new ArrayList<>();
-    private @Nullable Response response;
+    private final List<Response> responses = new ArrayList<>();
 
     private static final class Owner extends Http2Client.Owner {
         @Override
@@ -81,9 +81,9 @@ class LateHeadTest {
         Http2Stream opened = http2.connection().stream(id);
         ServedStream stream = new ServedStream(
                 new Host(),
-                (request, answer) -> {
+                (request, response) -> {
                     request.onCancel(cancelled::add);
-                    response = answer;
+                    responses.add(response);
                 },
                 opened);
         ByteBuf head = Unpooled.buffer();
@@ -112,7 +112,7 @@ class LateHeadTest {
         ServedStream stream = serve();
         stream.endCleanly(first);
         stream.endCleanly(second);
-        response.head(new DefaultHttp2Headers().status("200").set("content-type", "application/grpc"));
+        responses.get(0).head(new DefaultHttp2Headers().status("200").set("content-type", "application/grpc"));
         assertThat(cancelled.contains(FailureReason.GOING_AWAY)).isEqualTo(ends);
     }
 }
