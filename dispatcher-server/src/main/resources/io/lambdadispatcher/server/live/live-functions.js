@@ -192,7 +192,7 @@ function card(of, {changes = [], now, hour}, alone) {
   const paused = of.launchesBlocked?.includes("kill switch");
   const staff = of.workersReadyBase ? `base ${of.workersReadyBase} · launched ${launched(of)}` : plural(of.workersReady ?? 0, "worker");
   return element("details", {class: "function", "data-key": of.name, open: open && ""},
-    element("summary", {"data-function": of.name}, element("h3", {}, of.name), " ",
+    element("summary", {"data-function": of.name}, element("h2", {}, of.name), " ",
       element("span", {class: "pill " + (what ? "bad" : "good")}, what ?? "calm"), " ",
       element("span", {class: "soft"}, [perSecond(rate(of, REQUESTS)), `p50 ${latency(latest(of)[FIRST_BYTE_P50])}`, `p99 ${latency(latest(of)[FIRST_BYTE_P99])}`, staff,
         of.dollarsLastHour === undefined ? null : `${dollars(of.dollarsLastHour)} ${hour}`].filter(Boolean).join(" · "))),

@@ -47,7 +47,7 @@ function table(name, all, columns, {filter, chosen, detail, key, unit = ""} = {}
   });
   const shown = fitting.slice(0, ROWS);
   const used = columns.filter((column) => shown.some((row) => column.value(row) !== undefined));
-  render(byId(name + "-head"), shown.length ? element("tr", {}, used.map((column) => element("th", {scope: "col", class: column.number ? "number" : undefined}, column.title))) : null);
+  render(byId(name + "-head"), shown.length ? element("tr", {}, used.map((column) => column.title ? element("th", {scope: "col", class: column.number ? "number" : undefined}, column.title) : element("td"))) : null);
   render(byId(name), ...shown.flatMap((row) => rowOf(used, row, key?.(row), detail)));
   const more = fitting.length > ROWS ? `, ${ROWS} shown` : "";
   count.textContent = (fitting.length < all.length || words.length ? `${number(fitting.length)} of ${number(all.length)}` : number(all.length)) + unit + more;
@@ -70,7 +70,7 @@ const WORKERS = [
   text("State", (of) => of.state, (of) => COLOURS[of.state] || "soft"),
   text("Kind", kindOf), text("Worker", (of) => id(of.id)), text("Function", (of) => of.function), text("Version", (of) => of.version), text("Zone", (of) => of.zone),
   figure("Age", (of) => duration(of.ageSeconds)), figure("Time left", (of) => duration(of.secondsToDeadline)),
-  figure("Requests now", (of) => `${of.busy} of ${of.limit ?? "–"}`), figure("Done", (of) => number(of.completed)), figure("Failed", (of) => number(of.failed), (of) => of.failed),
+  figure("Busy", (of) => `${of.busy} of ${of.limit ?? "–"}`), figure("Done", (of) => number(of.completed)), figure("Failed", (of) => number(of.failed), (of) => of.failed),
   figure("CPU", (of) => percent(of.cpu)), figure("Heap", (of) => percent(of.heap), (of) => of.heap > 0.97),
   figure("Lag", (of) => of.loopLagMillis === undefined ? undefined : of.loopLagMillis + " ms", (of) => of.loopLagMillis > 250),
   text("Address", (of) => of.address), text("Log", (of) => of.logStream && id(of.logStream)),
@@ -224,7 +224,7 @@ function drawHeavy(kind, state) {
     return {...each, share, dollars: spent === undefined ? undefined : spent * share};
   }).sort((a, b) => b.weight - a.weight || b.waiting - a.waiting || (b.perSecond ?? 0) - (a.perSecond ?? 0)).slice(0, 8);
   table(kind, rows, [
-    {...text(kind === "client" ? "Client" : "Route", (of) => of.name), wide: true}, text("Function", (of) => functions.length > 1 ? of.function : undefined),
+    {...text(kind === "client" ? "Client" : "Route", (of) => (functions.length > 1 ? of.function + ": " : "") + of.name), wide: true},
     figure("Rate", (of) => of.perSecond === undefined ? undefined : number(of.perSecond) + "/s"), figure("p99", (of) => of.p99 === undefined ? undefined : latency(of.p99)),
     figure("5xx", (of) => of.serverErrors || undefined, (of) => of.serverErrors),
     figure("Share", (of) => percent(of.share)), figure("Cost", (of) => of.dollars === undefined ? undefined : dollars(of.dollars)),

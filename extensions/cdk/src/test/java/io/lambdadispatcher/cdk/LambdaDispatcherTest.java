@@ -295,6 +295,17 @@ class LambdaDispatcherTest {
                 .containsEntry("TargetType", "ip");
     }
 
+    /** A target group with HTTP/1.1 has no gRPC. Guides must not promise it. */
+    @Test
+    void should_say_that_the_load_balancer_has_no_grpc() throws IOException {
+        assertThat(render(builder -> {}).one("AWS::ElasticLoadBalancingV2::TargetGroup", "Dispatcher"))
+                .doesNotContainKey("ProtocolVersion");
+        for (String guide : List.of("deploy-on-ecs.md", "move-one-path.md")) {
+            assertThat(Files.readString(Path.of("../../docs/guides", guide)))
+                    .containsPattern("\\*\\*gRPC\\.\\*\\* The (new )?target group uses HTTP/1\\.1");
+        }
+    }
+
     @Test
     void should_listen_with_tls_and_redirect_other_clients() {
         withCertificate().internetFacing().build();

@@ -258,10 +258,12 @@ final class ResponseSide implements Response {
      */
     void endCleanly(boolean latest) {
         hop(() -> {
-            cleanEndDue = latest;
+            // The first time of a long drain can come after the last one of a shorter second drain.
+            boolean due = latest || Boolean.TRUE.equals(cleanEndDue);
+            cleanEndDue = due;
             CleanEnd its = cleanEnd;
             if (!ended && its != null) {
-                end(its, latest);
+                end(its, due);
             }
         });
     }
