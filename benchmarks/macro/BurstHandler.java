@@ -8,7 +8,7 @@ import io.lambdadispatcher.worker.websocket.WebSocketHandler;
 import io.lambdadispatcher.worker.websocket.WebSocketListener;
 import io.lambdadispatcher.worker.websocket.WebSocketSession;
 
-/** For burst.py, which compiles it: the handler of the demo, and a WebSocket at any path that sends each text back. */
+/** For burst.py: the handler of the demo, and at any path a WebSocket that sends texts back. */
 public final class BurstHandler implements Handler {
     private final Handler demo = new DemoHandler();
     private final Handler webSocket = ((WebSocketHandler) session -> new WebSocketListener() {

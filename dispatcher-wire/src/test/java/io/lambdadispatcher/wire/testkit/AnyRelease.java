@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Tag;
 
 /**
  * A test whose result cannot depend on the Java release, but that takes seconds: it calculates, or
- * sends over Netty's sockets, which integration tests do on each release. CI runs it on one release.
+ * sends over Netty's sockets, which integration tests do on each release. CI runs it on one.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

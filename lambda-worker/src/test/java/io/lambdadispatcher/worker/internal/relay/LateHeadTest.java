@@ -77,7 +77,8 @@ class LateHeadTest {
 
     private ServedStream serve() throws Exception {
         int id = http2.connection().local().incrementAndGetNextStreamId();
-        http2.encoder().writeHeaders(http2.ctx(), id, request(), 0, false, http2.ctx().newPromise());
+        http2.encoder()
+                .writeHeaders(http2.ctx(), id, request(), 0, false, http2.ctx().newPromise());
         Http2Stream opened = http2.connection().stream(id);
         ServedStream stream = new ServedStream(
                 new Host(),
