@@ -15,31 +15,24 @@ import java.util.Set;
  * section 9.2.2) or they have the header {@code idempotency-key}, the dispatcher holds their
  * complete body, and the client has nothing of the response. Each further attempt takes from the
  * budget of the function, {@link FunctionOptions.Builder#extraAttempts}.
- *
- * @param maxAttempts maximum number of attempts
- * @param attemptTimeout time after which an attempt is given up for another one, or zero if there
- *     is none
- * @param retryOn what lets a request be sent again
- * @param hedgeAfter fixed delay of a hedge, or zero if there is none
- * @param hedgeAfterQuantile quantile that is the delay of a hedge, or 0 if there is none
  */
-public record AttemptPolicy(
-        int maxAttempts,
-        Duration attemptTimeout,
-        Set<RetryCondition> retryOn,
-        Duration hedgeAfter,
-        double hedgeAfterQuantile) {
+public final class AttemptPolicy {
     /** A request is sent once more after a refusal, or if its worker is lost. */
     public static final AttemptPolicy DEFAULT = builder().build();
 
-    /**
-     * Validates the values.
-     *
-     * @throws IllegalArgumentException if a value is out of its range
-     */
-    public AttemptPolicy {
+    private final int maxAttempts;
+    private final Duration attemptTimeout;
+    private final Set<RetryCondition> retryOn;
+    private final Duration hedgeAfter;
+    private final double hedgeAfterQuantile;
+
+    private AttemptPolicy(Builder from) {
+        maxAttempts = from.maxAttempts;
+        attemptTimeout = from.attemptTimeout;
         retryOn = Collections.unmodifiableSet(
-                retryOn.isEmpty() ? EnumSet.noneOf(RetryCondition.class) : EnumSet.copyOf(retryOn));
+                from.retryOn.isEmpty() ? EnumSet.noneOf(RetryCondition.class) : EnumSet.copyOf(from.retryOn));
+        hedgeAfter = from.hedgeAfter;
+        hedgeAfterQuantile = from.hedgeAfterQuantile;
         Check.range("maxAttempts", maxAttempts, 1, 5);
         Check.notNegative("attemptTimeout", attemptTimeout);
         Check.notNegative("hedgeAfter", hedgeAfter);
@@ -53,6 +46,39 @@ public record AttemptPolicy(
     /** Starts a policy with the defaults. */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /** Returns the maximum number of attempts. See {@link Builder#maxAttempts}. */
+    public int maxAttempts() {
+        return maxAttempts;
+    }
+
+    /**
+     * Returns the time after which an attempt is given up for another one, or zero if there is
+     * none. See {@link Builder#attemptTimeout}.
+     */
+    public Duration attemptTimeout() {
+        return attemptTimeout;
+    }
+
+    /** Returns what lets a request be sent again. See {@link Builder#retryOn}. */
+    public Set<RetryCondition> retryOn() {
+        return retryOn;
+    }
+
+    /**
+     * Returns the fixed delay of a hedge, or zero if there is none. See {@link Builder#hedgeAfter}.
+     */
+    public Duration hedgeAfter() {
+        return hedgeAfter;
+    }
+
+    /**
+     * Returns the quantile that is the delay of a hedge, or 0 if there is none. See {@link
+     * Builder#hedgeAfterQuantile}.
+     */
+    public double hedgeAfterQuantile() {
+        return hedgeAfterQuantile;
     }
 
     /** Returns whether a slow attempt continues while the next one begins. */
@@ -142,7 +168,7 @@ public record AttemptPolicy(
          * @throws IllegalArgumentException if a value is out of its range
          */
         public AttemptPolicy build() {
-            return new AttemptPolicy(maxAttempts, attemptTimeout, retryOn, hedgeAfter, hedgeAfterQuantile);
+            return new AttemptPolicy(this);
         }
     }
 }

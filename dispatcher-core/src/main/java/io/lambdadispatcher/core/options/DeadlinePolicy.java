@@ -9,27 +9,36 @@ import java.util.List;
  * How long a request may take from its arrival to the end of its response. The time in the queue
  * and all attempts count. After it, the client gets 504. {@link Builder} states units, defaults and
  * ranges. Immutable.
- *
- * @param limit maximum time, or zero if there is no limit
- * @param headers names, in lower case, of the headers with which clients set a shorter time
  */
-public record DeadlinePolicy(Duration limit, List<AsciiString> headers) {
+public final class DeadlinePolicy {
     /** Requests have no deadline, and headers of the client set none. */
     public static final DeadlinePolicy NONE = builder().build();
 
-    /**
-     * Validates the values.
-     *
-     * @throws IllegalArgumentException if a value is out of its range
-     */
-    public DeadlinePolicy {
-        headers = List.copyOf(headers);
+    private final Duration limit;
+    private final List<AsciiString> headers;
+
+    private DeadlinePolicy(Builder from) {
+        limit = from.limit;
+        headers = List.copyOf(from.headers);
         Check.notNegative("limit", limit);
     }
 
     /** Starts a policy without a deadline. */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /** Returns the maximum time, or zero if there is no limit. See {@link Builder#limit}. */
+    public Duration limit() {
+        return limit;
+    }
+
+    /**
+     * Returns the names, in lower case, of the headers with which clients set a shorter time. See
+     * {@link Builder#header}.
+     */
+    public List<AsciiString> headers() {
+        return headers;
     }
 
     boolean isTimed() {
@@ -80,7 +89,7 @@ public record DeadlinePolicy(Duration limit, List<AsciiString> headers) {
          * @throws IllegalArgumentException if the time is negative
          */
         public DeadlinePolicy build() {
-            return new DeadlinePolicy(limit, headers);
+            return new DeadlinePolicy(this);
         }
     }
 }

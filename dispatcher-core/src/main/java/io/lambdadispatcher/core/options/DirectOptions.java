@@ -16,22 +16,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Pass the options to {@code DispatcherBuilder.direct}. {@code
  * docs/reference/direct-requests.md} describes direct requests.
- *
- * @param format format of the event that the function receives
- * @param maxBodyBytes maximum size of a request's body, in bytes
- * @param maxEventBytes maximum size of the JSON event, in bytes
- * @param maxResponseBytes maximum size of the function's JSON response, in bytes
- * @param maxConcurrent maximum number of direct requests in flight
- * @param overflowAfter time after which a queued request becomes direct, or {@code null} if every
- *     request is direct
  */
-public record DirectOptions(
-        DirectEventFormat format,
-        int maxBodyBytes,
-        int maxEventBytes,
-        int maxResponseBytes,
-        int maxConcurrent,
-        @Nullable Duration overflowAfter) {
+public final class DirectOptions {
     private static final int MIB = 1024 * 1024;
 
     /** Lambda's own limit on the request and on the response of a synchronous invocation. */
@@ -43,12 +29,20 @@ public record DirectOptions(
      */
     private static final Duration MIN_WAIT = Duration.ofMillis(10);
 
-    /**
-     * Validates the values.
-     *
-     * @throws IllegalArgumentException if a value is out of its range
-     */
-    public DirectOptions {
+    private final DirectEventFormat format;
+    private final int maxBodyBytes;
+    private final int maxEventBytes;
+    private final int maxResponseBytes;
+    private final int maxConcurrent;
+    private final @Nullable Duration overflowAfter;
+
+    private DirectOptions(Builder from) {
+        format = from.format;
+        maxBodyBytes = from.maxBodyBytes;
+        maxEventBytes = from.maxEventBytes;
+        maxResponseBytes = from.maxResponseBytes;
+        maxConcurrent = from.maxConcurrent;
+        overflowAfter = from.overflowAfter;
         Check.atLeast("maxBodyBytes", maxBodyBytes, 0);
         Check.atLeast("maxEventBytes", maxEventBytes, 1024);
         Check.atLeast("maxResponseBytes", maxResponseBytes, 1024);
@@ -77,6 +71,44 @@ public record DirectOptions(
      */
     public static DirectOptions of(DirectEventFormat format) {
         return builder(format).build();
+    }
+
+    /** Returns the format of the event that the function receives. */
+    public DirectEventFormat format() {
+        return format;
+    }
+
+    /** Returns the maximum size of a request's body, in bytes. See {@link Builder#maxBodyBytes}. */
+    public int maxBodyBytes() {
+        return maxBodyBytes;
+    }
+
+    /** Returns the maximum size of the JSON event, in bytes. See {@link Builder#maxEventBytes}. */
+    public int maxEventBytes() {
+        return maxEventBytes;
+    }
+
+    /**
+     * Returns the maximum size of the function's JSON response, in bytes. See {@link
+     * Builder#maxResponseBytes}.
+     */
+    public int maxResponseBytes() {
+        return maxResponseBytes;
+    }
+
+    /**
+     * Returns the maximum number of direct requests in flight. See {@link Builder#maxConcurrent}.
+     */
+    public int maxConcurrent() {
+        return maxConcurrent;
+    }
+
+    /**
+     * Returns the time after which a queued request becomes direct, or {@code null} if every
+     * request is direct. See {@link Builder#overflowAfter}.
+     */
+    public @Nullable Duration overflowAfter() {
+        return overflowAfter;
     }
 
     /**
@@ -171,8 +203,7 @@ public record DirectOptions(
          * @throws IllegalArgumentException if a value is out of its range
          */
         public DirectOptions build() {
-            return new DirectOptions(
-                    format, maxBodyBytes, maxEventBytes, maxResponseBytes, maxConcurrent, overflowAfter);
+            return new DirectOptions(this);
         }
     }
 }

@@ -19,32 +19,22 @@ import java.util.Objects;
  *
  * <p>It applies to requests of HTTP clients. Requests of {@code Dispatcher.dispatch} get no
  * forwarding headers.
- *
- * @param trust whether forwarding headers are trusted
- * @param headers which forwarding headers are added
- * @param via whether {@code via} is added
- * @param clientHeader header that names the client, in lower case, or an empty string if there is
- *     none
- * @param requestIdHeader header that has the request's id, in lower case, or an empty string if
- *     requests get no id
- * @param trustedHeaders headers that clients cannot remove
  */
-public record ForwardingPolicy(
-        Trust trust,
-        Headers headers,
-        boolean via,
-        String clientHeader,
-        String requestIdHeader,
-        List<String> trustedHeaders) {
-    /**
-     * Validates the values.
-     *
-     * @throws IllegalArgumentException if a value is out of its range
-     */
-    public ForwardingPolicy {
-        clientHeader = header("clientHeader", clientHeader);
-        requestIdHeader = header("requestIdHeader", requestIdHeader);
-        trustedHeaders = trustedHeaders.stream()
+public final class ForwardingPolicy {
+    private final Trust trust;
+    private final Headers headers;
+    private final boolean via;
+    private final String clientHeader;
+    private final String requestIdHeader;
+    private final List<String> trustedHeaders;
+
+    private ForwardingPolicy(Builder from) {
+        trust = from.trust;
+        headers = from.headers;
+        via = from.via;
+        clientHeader = header("clientHeader", from.clientHeader);
+        requestIdHeader = header("requestIdHeader", from.requestIdHeader);
+        trustedHeaders = from.trustedHeaders.stream()
                 .map(name -> header("trustedHeaders", name))
                 .toList();
         Check.that(
@@ -156,6 +146,42 @@ public record ForwardingPolicy(
         return new Builder();
     }
 
+    /** Returns whether forwarding headers are trusted. See {@link Builder#trust}. */
+    public Trust trust() {
+        return trust;
+    }
+
+    /** Returns which forwarding headers are added. See {@link Builder#headers}. */
+    public Headers headers() {
+        return headers;
+    }
+
+    /** Returns whether {@code via} is added. See {@link Builder#via}. */
+    public boolean via() {
+        return via;
+    }
+
+    /**
+     * Returns the header that names the client, in lower case, or an empty string if there is none.
+     * See {@link Builder#clientHeader}.
+     */
+    public String clientHeader() {
+        return clientHeader;
+    }
+
+    /**
+     * Returns the header that has the request's id, in lower case, or an empty string if requests
+     * get no id. See {@link Builder#requestIdHeader}.
+     */
+    public String requestIdHeader() {
+        return requestIdHeader;
+    }
+
+    /** Returns the headers that clients cannot remove. See {@link Builder#trustedHeaders}. */
+    public List<String> trustedHeaders() {
+        return trustedHeaders;
+    }
+
     /**
      * Builds a {@link ForwardingPolicy}. Setters reject {@code null}, and {@link #build} validates
      * the names of headers. Not thread-safe.
@@ -244,7 +270,7 @@ public record ForwardingPolicy(
          *     there is a client header with {@link Trust#REPLACE}
          */
         public ForwardingPolicy build() {
-            return new ForwardingPolicy(trust, headers, via, clientHeader, requestIdHeader, trustedHeaders);
+            return new ForwardingPolicy(this);
         }
     }
 }

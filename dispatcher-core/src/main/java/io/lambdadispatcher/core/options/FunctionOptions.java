@@ -14,37 +14,32 @@ import java.util.Objects;
  *         .requestTimeout(Duration.ofSeconds(50))
  *         .build();
  * }</pre>
- *
- * @param name identifies the function for routers and launch tokens, 1 to 256 characters
- * @param capacity how many workers are launched
- * @param launching limits on launching workers
- * @param connectionsPerWorker number of connections of a worker
- * @param streamsPerConnection number of worker streams on each connection
- * @param queueLimit maximum number of queued requests
- * @param queueTimeout maximum time that a request is queued
- * @param requestTimeout maximum time of a request, or zero if there is no limit
- * @param traffic policy of requests whose route has none
- * @param extraAttempts budget of further attempts
- * @param slowStart how long a worker counts as fresh
  */
-public record FunctionOptions(
-        String name,
-        CapacityPolicy capacity,
-        LaunchLimits launching,
-        int connectionsPerWorker,
-        int streamsPerConnection,
-        int queueLimit,
-        Duration queueTimeout,
-        Duration requestTimeout,
-        TrafficPolicy traffic,
-        double extraAttempts,
-        Duration slowStart) {
-    /**
-     * Validates the values.
-     *
-     * @throws IllegalArgumentException if a value is out of its range
-     */
-    public FunctionOptions {
+public final class FunctionOptions {
+    private final String name;
+    private final CapacityPolicy capacity;
+    private final LaunchLimits launching;
+    private final int connectionsPerWorker;
+    private final int streamsPerConnection;
+    private final int queueLimit;
+    private final Duration queueTimeout;
+    private final Duration requestTimeout;
+    private final TrafficPolicy traffic;
+    private final double extraAttempts;
+    private final Duration slowStart;
+
+    private FunctionOptions(Builder from) {
+        name = from.name;
+        capacity = from.capacity;
+        launching = from.launching;
+        connectionsPerWorker = from.connectionsPerWorker;
+        streamsPerConnection = from.streamsPerConnection;
+        queueLimit = from.queueLimit;
+        queueTimeout = from.queueTimeout;
+        requestTimeout = from.requestTimeout;
+        traffic = from.traffic;
+        extraAttempts = from.extraAttempts;
+        slowStart = from.slowStart;
         Check.that(
                 !name.isEmpty() && name.length() <= 256, "name", name.length() + " characters", "1 to 256 characters");
         Check.range("connectionsPerWorker", connectionsPerWorker, 1, 64);
@@ -75,9 +70,70 @@ public record FunctionOptions(
         return builder(name).build();
     }
 
+    /** Returns the name, 1 to 256 characters. */
+    public String name() {
+        return name;
+    }
+
+    /** Returns how many workers are launched. See {@link Builder#capacity}. */
+    public CapacityPolicy capacity() {
+        return capacity;
+    }
+
+    /** Returns the limits on launching workers. See {@link Builder#launching}. */
+    public LaunchLimits launching() {
+        return launching;
+    }
+
+    /** Returns the number of connections of a worker. See {@link Builder#connectionsPerWorker}. */
+    public int connectionsPerWorker() {
+        return connectionsPerWorker;
+    }
+
+    /**
+     * Returns the number of worker streams on each connection. See {@link
+     * Builder#streamsPerConnection}.
+     */
+    public int streamsPerConnection() {
+        return streamsPerConnection;
+    }
+
     /** Returns a worker's concurrency: its connections multiplied by the worker streams on each. */
     public int streamsPerWorker() {
         return connectionsPerWorker * streamsPerConnection;
+    }
+
+    /** Returns the maximum number of queued requests. See {@link Builder#queue}. */
+    public int queueLimit() {
+        return queueLimit;
+    }
+
+    /** Returns the maximum time that a request is queued. See {@link Builder#queue}. */
+    public Duration queueTimeout() {
+        return queueTimeout;
+    }
+
+    /**
+     * Returns the maximum time of a request, or zero if there is no limit. See {@link
+     * Builder#requestTimeout}.
+     */
+    public Duration requestTimeout() {
+        return requestTimeout;
+    }
+
+    /** Returns the policy of requests whose route has none. See {@link Builder#traffic}. */
+    public TrafficPolicy traffic() {
+        return traffic;
+    }
+
+    /** Returns the budget of further attempts. See {@link Builder#extraAttempts}. */
+    public double extraAttempts() {
+        return extraAttempts;
+    }
+
+    /** Returns how long a worker counts as fresh. See {@link Builder#slowStart}. */
+    public Duration slowStart() {
+        return slowStart;
     }
 
     /**
@@ -205,18 +261,7 @@ public record FunctionOptions(
          * @throws IllegalArgumentException if a value is out of its range
          */
         public FunctionOptions build() {
-            return new FunctionOptions(
-                    name,
-                    capacity,
-                    launching,
-                    connectionsPerWorker,
-                    streamsPerConnection,
-                    queueLimit,
-                    queueTimeout,
-                    requestTimeout,
-                    traffic,
-                    extraAttempts,
-                    slowStart);
+            return new FunctionOptions(this);
         }
     }
 }

@@ -13,40 +13,8 @@ import java.time.Duration;
  *         .maxConnections(50_000)
  *         .build();
  * }</pre>
- *
- * @param maxHeaderBytes maximum size of a request's headers, in bytes
- * @param maxHeaders maximum number of a request's headers
- * @param maxRequestLineBytes maximum size of an HTTP/1.1 request line, in bytes
- * @param maxConcurrentStreams maximum number of open streams on an HTTP/2 connection
- * @param streamWindowBytes flow-control window of an HTTP/2 stream, in bytes
- * @param headerTimeout maximum time for a request's headers to arrive
- * @param idleTimeout maximum time of a connection without a request
- * @param maxConnectionAge age at which a connection is replaced, or 0 if there is no limit
- * @param bodyTimeout maximum time without a byte of a request's body
- * @param writeTimeout maximum time in which a client takes no byte of a response
- * @param minRate minimum rate of a client, in bytes per second, or 0 if there is none
- * @param maxResetsPerWindow maximum number of stream resets on a connection in 30 s
- * @param maxConnections maximum number of client connections
- * @param maxConnectionsPerAddress maximum number of connections from one address
- * @param clientMemoryBytes maximum memory for clients, in bytes, or 0 if it depends on the JVM's
- *     memory
  */
-public record HttpLimits(
-        int maxHeaderBytes,
-        int maxHeaders,
-        int maxRequestLineBytes,
-        int maxConcurrentStreams,
-        int streamWindowBytes,
-        Duration headerTimeout,
-        Duration idleTimeout,
-        Duration maxConnectionAge,
-        Duration bodyTimeout,
-        Duration writeTimeout,
-        int minRate,
-        int maxResetsPerWindow,
-        int maxConnections,
-        int maxConnectionsPerAddress,
-        long clientMemoryBytes) {
+public final class HttpLimits {
     private static final int KIB = 1024;
     private static final int MIB = 1024 * KIB;
 
@@ -59,12 +27,38 @@ public record HttpLimits(
     /** Twice this is the largest window of a connection (RFC 9113 section 6.9.1). */
     private static final long MAX_WINDOWS_BYTES = 1L << 30;
 
-    /**
-     * Validates the values.
-     *
-     * @throws IllegalArgumentException if a value is out of its range
-     */
-    public HttpLimits {
+    private final int maxHeaderBytes;
+    private final int maxHeaders;
+    private final int maxRequestLineBytes;
+    private final int maxConcurrentStreams;
+    private final int streamWindowBytes;
+    private final Duration headerTimeout;
+    private final Duration idleTimeout;
+    private final Duration maxConnectionAge;
+    private final Duration bodyTimeout;
+    private final Duration writeTimeout;
+    private final int minRate;
+    private final int maxResetsPerWindow;
+    private final int maxConnections;
+    private final int maxConnectionsPerAddress;
+    private final long clientMemoryBytes;
+
+    private HttpLimits(Builder from) {
+        maxHeaderBytes = from.maxHeaderBytes;
+        maxHeaders = from.maxHeaders;
+        maxRequestLineBytes = from.maxRequestLineBytes;
+        maxConcurrentStreams = from.maxConcurrentStreams;
+        streamWindowBytes = from.streamWindowBytes;
+        headerTimeout = from.headerTimeout;
+        idleTimeout = from.idleTimeout;
+        maxConnectionAge = from.maxConnectionAge;
+        bodyTimeout = from.bodyTimeout;
+        writeTimeout = from.writeTimeout;
+        minRate = from.minRate;
+        maxResetsPerWindow = from.maxResetsPerWindow;
+        maxConnections = from.maxConnections;
+        maxConnectionsPerAddress = from.maxConnectionsPerAddress;
+        clientMemoryBytes = from.clientMemoryBytes;
         // All of these, 32 bytes for each header, and the headers that the dispatcher adds must fit
         // in the header block of a worker stream, which is 256 KiB.
         Check.range("maxHeaderBytes", maxHeaderBytes, KIB, 128 * KIB);
@@ -99,6 +93,118 @@ public record HttpLimits(
     /** Returns the limits with the defaults of {@link Builder}. */
     public static HttpLimits defaults() {
         return builder().build();
+    }
+
+    /**
+     * Returns the maximum size of a request's headers, in bytes. See {@link
+     * Builder#maxHeaderBytes}.
+     */
+    public int maxHeaderBytes() {
+        return maxHeaderBytes;
+    }
+
+    /** Returns the maximum number of a request's headers. See {@link Builder#maxHeaders}. */
+    public int maxHeaders() {
+        return maxHeaders;
+    }
+
+    /**
+     * Returns the maximum size of an HTTP/1.1 request line, in bytes. See {@link
+     * Builder#maxRequestLineBytes}.
+     */
+    public int maxRequestLineBytes() {
+        return maxRequestLineBytes;
+    }
+
+    /**
+     * Returns the maximum number of open streams on an HTTP/2 connection. See {@link
+     * Builder#maxConcurrentStreams}.
+     */
+    public int maxConcurrentStreams() {
+        return maxConcurrentStreams;
+    }
+
+    /**
+     * Returns the flow-control window of an HTTP/2 stream, in bytes. See {@link
+     * Builder#streamWindowBytes}.
+     */
+    public int streamWindowBytes() {
+        return streamWindowBytes;
+    }
+
+    /**
+     * Returns the maximum time for a request's headers to arrive. See {@link
+     * Builder#headerTimeout}.
+     */
+    public Duration headerTimeout() {
+        return headerTimeout;
+    }
+
+    /**
+     * Returns the maximum time of a connection without a request. See {@link Builder#idleTimeout}.
+     */
+    public Duration idleTimeout() {
+        return idleTimeout;
+    }
+
+    /**
+     * Returns the age at which a connection is replaced, or 0 if there is no limit. See {@link
+     * Builder#maxConnectionAge}.
+     */
+    public Duration maxConnectionAge() {
+        return maxConnectionAge;
+    }
+
+    /**
+     * Returns the maximum time without a byte of a request's body. See {@link Builder#bodyTimeout}.
+     */
+    public Duration bodyTimeout() {
+        return bodyTimeout;
+    }
+
+    /**
+     * Returns the maximum time in which a client takes no byte of a response. See {@link
+     * Builder#writeTimeout}.
+     */
+    public Duration writeTimeout() {
+        return writeTimeout;
+    }
+
+    /**
+     * Returns the minimum rate of a client, in bytes per second, or 0 if there is none. See {@link
+     * Builder#minRate}.
+     */
+    public int minRate() {
+        return minRate;
+    }
+
+    /**
+     * Returns the maximum number of stream resets on a connection in 30 s. See {@link
+     * Builder#maxResetsPerWindow}.
+     */
+    public int maxResetsPerWindow() {
+        return maxResetsPerWindow;
+    }
+
+    /** Returns the maximum number of client connections. See {@link Builder#maxConnections}. */
+    public int maxConnections() {
+        return maxConnections;
+    }
+
+    /**
+     * Returns the maximum number of connections from one address. See {@link
+     * Builder#maxConnectionsPerAddress}.
+     */
+    public int maxConnectionsPerAddress() {
+        return maxConnectionsPerAddress;
+    }
+
+    /**
+     * Returns the maximum memory for clients, in bytes, or 0 if it depends on the JVM's memory. See
+     * {@link Builder#clientMemoryBytes}.
+     */
+    public long clientMemoryBytes() {
+        return clientMemoryBytes;
     }
 
     /**
@@ -339,22 +445,7 @@ public record HttpLimits(
          * @throws IllegalArgumentException if a value is out of its range
          */
         public HttpLimits build() {
-            return new HttpLimits(
-                    maxHeaderBytes,
-                    maxHeaders,
-                    maxRequestLineBytes,
-                    maxConcurrentStreams,
-                    streamWindowBytes,
-                    headerTimeout,
-                    idleTimeout,
-                    maxConnectionAge,
-                    bodyTimeout,
-                    writeTimeout,
-                    minRate,
-                    maxResetsPerWindow,
-                    maxConnections,
-                    maxConnectionsPerAddress,
-                    clientMemoryBytes);
+            return new HttpLimits(this);
         }
     }
 }

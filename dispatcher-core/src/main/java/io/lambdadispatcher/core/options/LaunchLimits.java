@@ -17,27 +17,22 @@ import java.util.Objects;
  *
  * <p>If launches fail, the dispatcher also pauses launching for an increasing time. That pause
  * cannot be configured.
- *
- * @param launchesPerMinute maximum number of launches in 60 s
- * @param gbSecondsPerHour maximum GB-seconds in an hour, or 0 if there is no limit
- * @param workerMegabytes memory of one worker, in MB
- * @param launchTimeout time within which a launched worker must dial in
- * @param versionCheck how often the launcher is asked for the function's version
- * @param rollout how a new version replaces the old one
  */
-public record LaunchLimits(
-        int launchesPerMinute,
-        double gbSecondsPerHour,
-        int workerMegabytes,
-        Duration launchTimeout,
-        Duration versionCheck,
-        RolloutPolicy rollout) {
-    /**
-     * Validates the values.
-     *
-     * @throws IllegalArgumentException if a value is out of its range
-     */
-    public LaunchLimits {
+public final class LaunchLimits {
+    private final int launchesPerMinute;
+    private final double gbSecondsPerHour;
+    private final int workerMegabytes;
+    private final Duration launchTimeout;
+    private final Duration versionCheck;
+    private final RolloutPolicy rollout;
+
+    private LaunchLimits(Builder from) {
+        launchesPerMinute = from.launchesPerMinute;
+        gbSecondsPerHour = from.gbSecondsPerHour;
+        workerMegabytes = from.workerMegabytes;
+        launchTimeout = from.launchTimeout;
+        versionCheck = from.versionCheck;
+        rollout = from.rollout;
         Check.atLeast("launchesPerMinute", launchesPerMinute, 1);
         Check.atLeast("gbSecondsPerHour", gbSecondsPerHour, 0);
         Check.atLeast("workerMegabytes", workerMegabytes, 1);
@@ -53,6 +48,45 @@ public record LaunchLimits(
     /** Returns the limits with the defaults of {@link Builder}. */
     public static LaunchLimits defaults() {
         return builder().build();
+    }
+
+    /** Returns the maximum number of launches in 60 s. See {@link Builder#launchesPerMinute}. */
+    public int launchesPerMinute() {
+        return launchesPerMinute;
+    }
+
+    /**
+     * Returns the maximum GB-seconds in an hour, or 0 if there is no limit. See {@link
+     * Builder#gbSecondsPerHour}.
+     */
+    public double gbSecondsPerHour() {
+        return gbSecondsPerHour;
+    }
+
+    /** Returns the memory of one worker, in MB. See {@link Builder#workerMegabytes}. */
+    public int workerMegabytes() {
+        return workerMegabytes;
+    }
+
+    /**
+     * Returns the time within which a launched worker must dial in. See {@link
+     * Builder#launchTimeout}.
+     */
+    public Duration launchTimeout() {
+        return launchTimeout;
+    }
+
+    /**
+     * Returns how often the launcher is asked for the function's version. See {@link
+     * Builder#versionCheck}.
+     */
+    public Duration versionCheck() {
+        return versionCheck;
+    }
+
+    /** Returns how a new version replaces the old one. See {@link Builder#rollout}. */
+    public RolloutPolicy rollout() {
+        return rollout;
     }
 
     /**
@@ -142,8 +176,7 @@ public record LaunchLimits(
          * @throws IllegalArgumentException if a value is out of its range
          */
         public LaunchLimits build() {
-            return new LaunchLimits(
-                    launchesPerMinute, gbSecondsPerHour, workerMegabytes, launchTimeout, versionCheck, rollout);
+            return new LaunchLimits(this);
         }
     }
 }
