@@ -221,7 +221,8 @@ class LivePageStateIT {
 
     @Test
     void should_say_what_the_schedule_has_cost_and_saved() {
-        String members = ",\"workersDesired\":8,\"scheduled\":{\"minimum\":%d,\"gbSeconds\":4200.5,\"dollars\":0.07,\"requests\":310}";
+        String members =
+                ",\"workersDesired\":8,\"scheduled\":{\"minimum\":%d,\"gbSeconds\":4200.5,\"dollars\":0.07,\"requests\":310}";
         functions = function("shop", members.formatted(8));
         show();
         browser.awaitText(

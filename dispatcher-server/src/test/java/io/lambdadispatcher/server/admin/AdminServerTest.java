@@ -145,7 +145,20 @@ class AdminServerTest {
                                 new RolloutSnapshot(RolloutSnapshot.State.WATCHING, "7", "8", 10, 1, ""),
                                 null),
                         new CapacitySnapshot(
-                                "b", 5, 0, 0, 0, 0, 9, 0, 0, null, null, null, null, "circuit open, the last failure: x")),
+                                "b",
+                                5,
+                                0,
+                                0,
+                                0,
+                                0,
+                                9,
+                                0,
+                                0,
+                                null,
+                                null,
+                                null,
+                                null,
+                                "circuit open, the last failure: x")),
                 (function, on) -> switched.add(function + " " + on));
         launching.rollouts((function, on) -> switched.add("rollout of " + function + " " + on));
         workers.of(new Shop());

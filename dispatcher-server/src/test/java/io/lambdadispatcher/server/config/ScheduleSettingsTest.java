@@ -98,9 +98,10 @@ class ScheduleSettingsTest {
         assertThat(problems("min-workers: " + value))
                 .singleElement()
                 .asString()
-                .startsWith("function.min-workers: expected a whole number from 0 to 100000, and optionally, each after a"
-                        + " semicolon, a number of workers, at, the five fields of cron for the start, for, a duration"
-                        + " from 1m to 7d, in, and a time zone, such as 20 at 0 8 * * 1-5 for 2h in Europe/Berlin, got")
+                .startsWith(
+                        "function.min-workers: expected a whole number from 0 to 100000, and optionally, each after a"
+                                + " semicolon, a number of workers, at, the five fields of cron for the start, for, a duration"
+                                + " from 1m to 7d, in, and a time zone, such as 20 at 0 8 * * 1-5 for 2h in Europe/Berlin, got")
                 .contains(value);
     }
 

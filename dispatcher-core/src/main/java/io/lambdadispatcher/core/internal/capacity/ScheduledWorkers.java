@@ -81,7 +81,8 @@ final class ScheduledWorkers {
         if (started && ahead > 0) {
             gbSeconds += ahead * function.launching().workerMegabytes() / 1024 * (nowNanos - sampledNanos) / SECOND;
             double served = demand.busy() - Math.max(0, servedOtherwise);
-            requests += (demand.arrived() - arrived) * Math.max(0, served) / Math.max(1, demand.busy() + demand.pending());
+            requests +=
+                    (demand.arrived() - arrived) * Math.max(0, served) / Math.max(1, demand.busy() + demand.pending());
         }
         started = true;
         sampledNanos = nowNanos;
@@ -91,6 +92,8 @@ final class ScheduledWorkers {
     /** Returns what it has cost and saved, or {@code null} if there is no schedule. */
     @Nullable
     Scheduled snapshot() {
-        return function.capacity().schedule().isEmpty() ? null : new Scheduled(minimum, gbSeconds, Math.round(requests));
+        return function.capacity().schedule().isEmpty()
+                ? null
+                : new Scheduled(minimum, gbSeconds, Math.round(requests));
     }
 }
