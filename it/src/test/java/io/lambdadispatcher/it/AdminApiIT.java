@@ -46,6 +46,7 @@ class AdminApiIT {
         program = ServedProgram.start(Map.of(
                 "ADMIN_TOKEN", TOKEN,
                 "FUNCTION_WORKER_TIMEOUT", "2s",
+                "FUNCTION_MIN_WORKERS", "2; 2 at * * * * * for 1m in UTC",
                 "FUNCTION_CIRCUIT_BREAKER", "50% open 1s",
                 "FUNCTION_TENANT_HEADER", "x-tenant"));
     }

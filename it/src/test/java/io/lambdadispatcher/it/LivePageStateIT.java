@@ -220,6 +220,21 @@ class LivePageStateIT {
     }
 
     @Test
+    void should_say_what_the_schedule_has_cost_and_saved() {
+        String members =
+                ",\"workersDesired\":8,\"scheduled\":{\"minimum\":%d,\"gbSeconds\":4200.5,\"dollars\":0.07,\"requests\":310}";
+        functions = function("shop", members.formatted(8));
+        show();
+        browser.awaitText(
+                "#functions",
+                "Schedule: at least 8 workers now. Since the start, it has cost $0.07 for 4,200.5 GB-seconds, and about 310"
+                        + " requests did not wait for a worker's start.");
+        functions = function("shop", members.formatted(0));
+        browser.awaitText("#functions", "Schedule: no minimum now.");
+        assertThat(browser.problems).isEmpty();
+    }
+
+    @Test
     void should_close_calm_functions_and_open_those_in_trouble() {
         String failing = "[9,0,0,1,1,0,0,2]";
         functions = function("calm", "") + "," + function("sick", "").replace("[]", "[" + failing + "]");

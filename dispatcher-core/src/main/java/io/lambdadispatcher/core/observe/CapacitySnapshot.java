@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param base the base of the function; {@code null} if none is ready
  * @param advisedBase the base that the function should have; {@code null} if too little of its
  *     traffic was seen
+ * @param scheduled what the schedule does; {@code null} if there is none
  * @param rollout the versions of the workers; {@code null} if the launcher names no version
  * @param blockedReason why launching is limited or paused, in one line; {@code null} if it is not
  */
@@ -37,6 +38,7 @@ public record CapacitySnapshot(
         double gbSecondsTotal,
         @Nullable Base base,
         @Nullable AdvisedBase advisedBase,
+        @Nullable Scheduled scheduled,
         @Nullable RolloutSnapshot rollout,
         @Nullable String blockedReason) {
 
@@ -84,4 +86,15 @@ public record CapacitySnapshot(
          */
         public static final double GB_SECOND = (0.040_48 * 1024 / 1769 + 0.004_445) / 3600;
     }
+
+    /**
+     * What the schedule of a function does, compared with the same traffic without it.
+     *
+     * @param minimum the minimum number of workers that it demands now; 0 = none
+     * @param gbSeconds GB-seconds since the dispatcher started, of workers that only the schedule
+     *     kept
+     * @param requests estimated number of requests that found a ready worker because of it, and
+     *     would have waited for its start without it
+     */
+    public record Scheduled(int minimum, double gbSeconds, long requests) {}
 }

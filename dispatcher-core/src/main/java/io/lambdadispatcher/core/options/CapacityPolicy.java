@@ -19,13 +19,14 @@ import org.jspecify.annotations.Nullable;
  * above 0.
  */
 public final class CapacityPolicy {
-    private static final int MAX_WORKERS = 100_000;
+    static final int MAX_WORKERS = 100_000;
 
     /** Launches no workers. The function has only workers that launch themselves. */
     public static final CapacityPolicy NONE = fixed(0);
 
     private final int minWorkers;
     private final int maxWorkers;
+    private final WorkerSchedule schedule;
     private final int warmWorkers;
     private final double headroom;
     private final Duration idleAfter;
@@ -37,6 +38,7 @@ public final class CapacityPolicy {
 
     private CapacityPolicy(Builder from) {
         minWorkers = from.minWorkers;
+        schedule = from.schedule;
         warmWorkers = from.warmWorkers;
         headroom = from.headroom;
         idleAfter = from.idleAfter;
@@ -49,6 +51,7 @@ public final class CapacityPolicy {
                 "maxWorkers",
                 Check.number(from.maxWorkers),
                 "minWorkers (" + Check.number(minWorkers) + ") to " + Check.number(MAX_WORKERS));
+        Check.range("schedule", schedule.largest(), 0, from.maxWorkers);
         Check.range("warmWorkers", warmWorkers, 0, MAX_WORKERS);
         Check.that(headroom >= 0 && headroom <= 10, "headroom", Check.number(headroom), "0 to 10");
         Check.notNegative("idleAfter", idleAfter);
@@ -90,6 +93,11 @@ public final class CapacityPolicy {
     /** Returns the minimum number of launched workers. See {@link Builder#workers}. */
     public int minWorkers() {
         return minWorkers;
+    }
+
+    /** Returns the minimum at certain times. See {@link Builder#schedule}. */
+    public WorkerSchedule schedule() {
+        return schedule;
     }
 
     /**
@@ -170,6 +178,7 @@ public final class CapacityPolicy {
     public static final class Builder {
         private int minWorkers;
         private int maxWorkers;
+        private WorkerSchedule schedule = WorkerSchedule.NONE;
         private int warmWorkers;
         private double headroom = 0.25;
         private Duration idleAfter = Duration.ofMinutes(5);
@@ -188,7 +197,11 @@ public final class CapacityPolicy {
                     "downstreamConnections",
                     Check.number(downstreamConnections),
                     "0, because no workers are launched (maxWorkers is 0)");
-            return DownstreamBudget.of(downstreamConnections, downstreamConnectionsPerWorker, minWorkers, maxWorkers);
+            return DownstreamBudget.of(
+                    downstreamConnections,
+                    downstreamConnectionsPerWorker,
+                    Math.max(minWorkers, schedule.largest()),
+                    maxWorkers);
         }
 
         /**
@@ -205,6 +218,18 @@ public final class CapacityPolicy {
         public Builder workers(int min, int max) {
             minWorkers = min;
             maxWorkers = max;
+            return this;
+        }
+
+        /**
+         * Sets a larger minimum for certain times. The workers are launched so early that they are
+         * ready when the time begins. Afterwards, those that the traffic does not need are retired
+         * like others. Default: none.
+         *
+         * @param value its numbers are at most the maximum of {@link #workers}
+         */
+        public Builder schedule(WorkerSchedule value) {
+            schedule = value;
             return this;
         }
 

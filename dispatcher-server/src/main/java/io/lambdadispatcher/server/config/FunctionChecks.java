@@ -103,7 +103,7 @@ final class FunctionChecks extends Checks {
     void checkFunction() {
         checkTraffic();
         int maxWorkers = checked.get(FunctionSettings.FUNCTION_MAX_WORKERS);
-        boolean inOrder = checked.get(FunctionSettings.FUNCTION_MIN_WORKERS) <= maxWorkers;
+        boolean inOrder = checked.get(FunctionSettings.FUNCTION_MIN_WORKERS).largest() <= maxWorkers;
         require(
                 inOrder,
                 FunctionSettings.FUNCTION_MAX_WORKERS,
@@ -145,7 +145,8 @@ final class FunctionChecks extends Checks {
                 "off, because no workers are launched (function.max-workers is 0), so nothing limits their number",
                 FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS,
                 FunctionSettings.FUNCTION_MAX_WORKERS);
-        int workers = Math.max(1, checked.get(FunctionSettings.FUNCTION_MIN_WORKERS));
+        int workers =
+                Math.max(1, checked.get(FunctionSettings.FUNCTION_MIN_WORKERS).largest());
         long least = DownstreamBudget.least(perWorker, workers);
         require(
                 downstream.connections() >= least,

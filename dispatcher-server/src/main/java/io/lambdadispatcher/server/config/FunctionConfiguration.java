@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Concurrency;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Downstream;
+import io.lambdadispatcher.server.config.PolicyValueTypes.MinWorkers;
 import io.lambdadispatcher.server.config.PolicyValueTypes.RequestPriority;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Rollout;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Spillover;
@@ -216,15 +217,16 @@ public record FunctionConfiguration(
     }
 
     private static CapacityPolicy capacity(SettingValues values) {
-        int min = values.get(FunctionSettings.FUNCTION_MIN_WORKERS);
+        MinWorkers min = values.get(FunctionSettings.FUNCTION_MIN_WORKERS);
         // FunctionChecks reports a maximum below the minimum.
-        int max = Math.max(min, values.get(FunctionSettings.FUNCTION_MAX_WORKERS));
+        int max = Math.max(min.largest(), values.get(FunctionSettings.FUNCTION_MAX_WORKERS));
         Downstream downstream = values.get(FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS);
         int connections = downstream.connections();
         // FunctionChecks reports a number that is not enough.
-        boolean divisible = max > 0 && connections >= DownstreamBudget.least(downstream.perWorker(), min);
+        boolean divisible = max > 0 && connections >= DownstreamBudget.least(downstream.perWorker(), min.largest());
         return CapacityPolicy.builder()
-                .workers(min, max)
+                .workers(min.always(), max)
+                .schedule(min.schedule())
                 .warmWorkers(values.get(FunctionSettings.FUNCTION_MIN_SPARE_WORKERS))
                 .headroom(100.0 / values.get(FunctionSettings.FUNCTION_TARGET_UTILIZATION) - 1)
                 .idleAfter(values.get(FunctionSettings.FUNCTION_IDLE_TIMEOUT))

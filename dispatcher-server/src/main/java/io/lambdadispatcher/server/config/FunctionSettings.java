@@ -25,6 +25,7 @@ import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
 import io.lambdadispatcher.server.config.PolicyValueTypes.CircuitBreaker;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Concurrency;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Downstream;
+import io.lambdadispatcher.server.config.PolicyValueTypes.MinWorkers;
 import io.lambdadispatcher.server.config.PolicyValueTypes.RequestPriority;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Rollout;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Spillover;
@@ -244,10 +245,12 @@ public final class FunctionSettings {
                             + " alias names.");
 
     private static final SettingTopic SCALING = new SettingTopic("Scaling workers");
-    public static final Setting<Integer> FUNCTION_MIN_WORKERS = SCALING.setting(
-                    "function.min-workers", number(0, 100_000), "0")
+    public static final Setting<MinWorkers> FUNCTION_MIN_WORKERS = SCALING.setting(
+                    "function.min-workers", PolicyValueTypes.minWorkers(), "0")
             .reloads()
-            .doc("Minimum number of launched workers. External workers do not count.");
+            .doc("Minimum number of launched workers, and larger ones at certain times. External workers do not count."
+                    + " Cron and time zone say when a time begins, for = how long it lasts. If several apply, the"
+                    + " largest counts. The workers are launched so early that they are ready when the time begins.");
     public static final Setting<Integer> FUNCTION_MAX_WORKERS = SCALING.setting(
                     "function.max-workers", number(0, 100_000), "0")
             .reloads()

@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.RolloutPolicy;
+import io.lambdadispatcher.core.options.WorkerSchedule;
 import io.lambdadispatcher.core.spi.SettingText;
 import java.time.Duration;
 import java.util.HashMap;
@@ -37,6 +38,7 @@ public final class PolicyValueTypes {
     /** The dispatcher counts milliseconds of pings as an int. */
     private static final Duration LONGEST_PING = Duration.ofMillis(Integer.MAX_VALUE);
 
+    private static final Pattern SEMICOLONS = Pattern.compile(" *; *");
     private static final Pattern RATE = Pattern.compile("(\\d{1,7})/([smhd])");
     private static final Pattern SPILLOVER = Pattern.compile("(\\S+)(?: +to +(.+))?");
     private static final Pattern ROLLOUT =
@@ -74,6 +76,14 @@ public final class PolicyValueTypes {
 
     /** @param connections of all workers together; 0 = any number */
     record Downstream(int connections, int perWorker) {}
+
+    /** @param always the minimum at all times; the schedule has larger ones */
+    record MinWorkers(int always, WorkerSchedule schedule) {
+        /** Returns the largest minimum of any time. */
+        int largest() {
+            return Math.max(always, schedule.largest());
+        }
+    }
 
     /** @param poll time between two looks at the alias */
     record Rollout(RolloutPolicy policy, Duration poll) {}
@@ -225,6 +235,20 @@ public final class PolicyValueTypes {
             require(requests % connections == 0);
             return Optional.of(new Concurrency(connections, requests / connections));
         });
+    }
+
+    /** The minimum at all times, and larger ones at certain times. */
+    static ValueType<MinWorkers> minWorkers() {
+        return new ValueType<>(
+                "N[; N at CRON for TIME in ZONE]...",
+                "a whole number from 0 to 100000, and optionally, each after a semicolon, " + WorkerSchedule.EXPECTED,
+                items -> {
+                    require(!items.isEmpty());
+                    return new MinWorkers(
+                            ValueType.number(items.get(0), 0, 100_000),
+                            WorkerSchedule.parse(items.subList(1, items.size())));
+                },
+                SEMICOLONS);
     }
 
     static ValueType<Downstream> downstream() {

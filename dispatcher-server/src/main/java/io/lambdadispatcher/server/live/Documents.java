@@ -186,6 +186,7 @@ public final class Documents {
             put(members, "launchesBlocked", capacity.blockedReason());
             put(members, "base", base(capacity.base()));
             put(members, "advisedBase", advisedBase(capacity.advisedBase()));
+            put(members, "scheduled", scheduled(capacity.scheduled()));
             put(members, "rollout", rollout(capacity.rollout()));
         }
         put(members, "breakers", breakers(pool.function()));
@@ -252,6 +253,18 @@ public final class Documents {
         members.put("concurrency", of.concurrency());
         members.put("dollarsPerHour", rounded(of.dollarsPerHour(), 6));
         members.put("dollarsPerHourNow", rounded(of.dollarsPerHourNow(), 6));
+        return members;
+    }
+
+    private static @Nullable Object scheduled(CapacitySnapshot.@Nullable Scheduled of) {
+        if (of == null) {
+            return null;
+        }
+        Map<String, Object> members = new LinkedHashMap<>();
+        members.put("minimum", of.minimum());
+        members.put("gbSeconds", rounded(of.gbSeconds(), 1));
+        members.put("dollars", rounded(Cost.of(of.gbSeconds(), 0), 6));
+        members.put("requests", of.requests());
         return members;
     }
 

@@ -131,6 +131,13 @@ function advised({advisedBase, base}) {
     + `and ${dollars(advisedBase.dollarsPerHourNow)} ${base ? "with the present base" : "without a base"}.`);
 }
 
+function scheduled({scheduled: of}) {
+  if (!of) return null;
+  return element("p", {class: "soft"},
+    `Schedule: ${of.minimum ? `at least ${plural(of.minimum, "worker")} now` : "no minimum now"}. Since the start, it has cost ${dollars(of.dollars)} for ${number(of.gbSeconds)} GB-seconds, `
+    + `and about ${plural(of.requests, "request")} did not wait for a worker's start.`);
+}
+
 function launching(of) {
   if (of.workersDesired === undefined) return element("p", {class: "soft"}, `${number(of.workersReady)} of ${number(of.workersConnected)} connected workers are ready. None is launched here.`);
   if (of.launchesBlocked) return element("p", {class: "warn"}, sentence(of.launchesBlocked));
@@ -196,7 +203,7 @@ function card(of, {changes = [], now, hour}, alone) {
       element("span", {class: "pill " + (what ? "bad" : "good")}, what ?? "calm"), " ",
       element("span", {class: "soft"}, [perSecond(rate(of, REQUESTS)), `p50 ${latency(latest(of)[FIRST_BYTE_P50])}`, `p99 ${latency(latest(of)[FIRST_BYTE_P99])}`, staff,
         of.dollarsLastHour === undefined ? null : `${dollars(of.dollarsLastHour)} ${hour}`].filter(Boolean).join(" · "))),
-    open ? [waiting(of), failing(of), breakers(of), rollout(of), versions(of), workers(of), advised(of), element("div", {class: "line"}, launching(of),
+    open ? [waiting(of), failing(of), breakers(of), rollout(of), versions(of), workers(of), advised(of), scheduled(of), element("div", {class: "line"}, launching(of),
       of.workersDesired === undefined ? null : element("button", {type: "button", class: "small", "data-do": paused ? "launchingOn" : "launchingOff", "data-function": of.name},
         (paused ? "Resume" : "Pause") + " launching")), charts(of, changes, now), cost(of, hour)] : []);
 }

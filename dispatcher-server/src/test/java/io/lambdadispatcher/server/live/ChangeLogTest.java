@@ -99,6 +99,7 @@ class ChangeLogTest {
                 0,
                 null,
                 null,
+                null,
                 new RolloutSnapshot(state, "1", newVersion, percent, 0, reason),
                 null)));
     }

@@ -14,7 +14,7 @@ class QueueReasonTest {
     }
 
     private static CapacitySnapshot capacity(int starting, String blockedReason) {
-        return new CapacitySnapshot("f", 2, starting, 1, 0, 0, 0, 0, 0, null, null, null, blockedReason);
+        return new CapacitySnapshot("f", 2, starting, 1, 0, 0, 0, 0, 0, null, null, null, null, blockedReason);
     }
 
     @Test

@@ -158,7 +158,7 @@ class DispatcherMetricsTest {
     @Test
     void should_show_pools_launches_and_clients_as_they_are_at_the_scrape() {
         CapacitySnapshot launching = new CapacitySnapshot(
-                "a", 4, 1, 2, 1, 0, 5, 7.5, 90.5, null, new AdvisedBase(60, 0.2, 0.3), null, "the switch is off");
+                "a", 4, 1, 2, 1, 0, 5, 7.5, 90.5, null, new AdvisedBase(60, 0.2, 0.3), null, null, "the switch is off");
         AtomicInteger looks = new AtomicInteger();
         observer.watch(
                 List.of("a", "b"),

@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -66,10 +67,15 @@ public final class CapacityController {
     private boolean closed;
 
     public CapacityController(FunctionOptions function, RandomGenerator random) {
+        this(function, random, InstantSource.system());
+    }
+
+    /** @param clock tells the time of the schedule */
+    CapacityController(FunctionOptions function, RandomGenerator random, InstantSource clock) {
         this.function = function;
         this.workers = new WorkerLives(function.streamsPerWorker());
         this.guard = new LaunchGuard(function.launching(), random);
-        this.target = new WorkerTarget(function);
+        this.target = new WorkerTarget(function, clock);
         this.rollout = new Rollout(function.launching());
         this.downstream = new DownstreamShares(function);
         this.recycling = new Recycling(workers, rollout, downstream);
@@ -410,7 +416,7 @@ public final class CapacityController {
             String version = rollout.launchVersion(watched);
             String reason = watched
                     ? "tries version " + version
-                    : WorkerReasons.ofLaunch(workers, function.capacity(), there + i, target.needed(), pending);
+                    : WorkerReasons.ofLaunch(workers, function.capacity(), there + i, target, pending);
             draft.launch(version, downstream.ofNewWorker(), reason);
         }
         return permitted - count;
@@ -546,6 +552,7 @@ public final class CapacityController {
                 target.spend().totalGbSeconds(),
                 base(),
                 advisedBase(),
+                target.scheduled().snapshot(),
                 rollout.snapshot(workers),
                 obstacle == null ? target.obstacle() : obstacle);
     }

@@ -15,10 +15,10 @@ public final class WorkerReasons {
      * Returns why one more worker is launched. A worker that needs a replacement is named once.
      *
      * @param there how many workers serve or start, with those that were launched just now
-     * @param needed how many the traffic needs
+     * @param target how many there should be
      * @param pending how many requests wait
      */
-    static String ofLaunch(WorkerLives workers, CapacityPolicy policy, int there, int needed, int pending) {
+    static String ofLaunch(WorkerLives workers, CapacityPolicy policy, int there, WorkerTarget target, int pending) {
         for (WorkerLife worker : workers.ready()) {
             String leaves = worker.isEjected() ? "ejected" : worker.expiresFor();
             if (!leaves.isEmpty() && worker.claimsReplacement()) {
@@ -28,8 +28,8 @@ public final class WorkerReasons {
         if (there < policy.minWorkers()) {
             return "minimum";
         }
-        if (there >= needed) {
-            return "spare";
+        if (there >= target.needed()) {
+            return there < target.scheduled().minimum() ? "schedule" : "spare";
         }
         if (pending > 0) {
             return PrintableText.counted(pending, "waiting request", "waiting requests");

@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import java.time.InstantSource;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -16,7 +17,10 @@ final class WorkerTarget {
     private final Backlog backlog = new Backlog();
     private final Excess excess = new Excess();
     private final SpendMeter spend;
+    private final ScheduledWorkers scheduled;
     private final WindowMax recentlyWanted;
+    /** The same without the schedule. */
+    private final WindowMax recentlyOtherwise;
 
     /** The need of clients that are almost idle. It is enough for one worker. */
     private static final double LEAST_STREAMS = 0.001;
@@ -39,15 +43,18 @@ final class WorkerTarget {
     private int wanted;
     private int kept;
 
-    WorkerTarget(FunctionOptions function) {
+    WorkerTarget(FunctionOptions function, InstantSource clock) {
         policy = function.capacity();
         spend = new SpendMeter(
                 function.launching().gbSecondsPerHour(), function.launching().workerMegabytes());
+        scheduled = new ScheduledWorkers(function, clock);
         recentlyWanted = new WindowMax(policy.scaleInAfter().toNanos());
+        recentlyOtherwise = new WindowMax(policy.scaleInAfter().toNanos());
     }
 
     void setOptions(FunctionOptions function) {
         policy = function.capacity();
+        scheduled.setOptions(function);
         spend.setLimits(
                 function.launching().gbSecondsPerHour(), function.launching().workerMegabytes());
     }
@@ -81,11 +88,25 @@ final class WorkerTarget {
         needed = (int) Math.min(Integer.MAX_VALUE, Math.ceil((launchedStreams + missing) / exchangesPerWorker));
         boolean spares = neededStreams + fleet.streams() > 0 || policy.minWorkers() > 0;
         int spare = spares ? policy.warmWorkers() : 0;
-        int within = (int) Math.min(policy.maxWorkers(), Math.max(policy.minWorkers(), (long) needed + spare));
+        int otherwise = (int) Math.min(policy.maxWorkers(), Math.max(policy.minWorkers(), (long) needed + spare));
+        int within = Math.max(otherwise, Math.min(policy.maxWorkers(), scheduled.evaluate(startNanos)));
         affordable = fleet.prepaid() ? Integer.MAX_VALUE : spend.affordableWorkers();
         wanted = Math.min(within, affordable);
-        recentlyWanted.setWindow(base == 0 ? policy.scaleInAfter().toNanos() : holdNanos(startNanos));
+        long holdNanos = base == 0 ? policy.scaleInAfter().toNanos() : holdNanos(startNanos);
+        recentlyWanted.setWindow(holdNanos);
+        recentlyOtherwise.setWindow(holdNanos);
         kept = Math.min(recentlyWanted.add(nowNanos, wanted), affordable);
+        int keptOtherwise = recentlyOtherwise.add(nowNanos, otherwise);
+        int readyOtherwise = scheduled.readyOtherwise(nowNanos, keptOtherwise, startNanos);
+        double others = Math.max(fleet.streams() * utilization(), taken);
+        double ahead = (Math.min(launched, kept) - keptOtherwise) * shareOf(workers, nowNanos, launched);
+        scheduled.count(nowNanos, demand, ahead, base + readyOtherwise * exchangesPerWorker - others);
+    }
+
+    /** Returns the share of the launched workers of the fleet that this dispatcher pays for. */
+    private static double shareOf(WorkerLives workers, long nowNanos, int launched) {
+        int own = workers.count(worker -> worker.ours && worker.isCapacity(nowNanos));
+        return (double) own / Math.max(1, launched);
     }
 
     /**
@@ -158,6 +179,10 @@ final class WorkerTarget {
     /** Returns how many workers scale-in keeps: the most that were wanted recently. */
     int kept() {
         return kept;
+    }
+
+    ScheduledWorkers scheduled() {
+        return scheduled;
     }
 
     SpendMeter spend() {
