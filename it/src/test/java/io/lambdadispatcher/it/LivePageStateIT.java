@@ -350,7 +350,7 @@ class LivePageStateIT {
     /** With {@code -Dlive.screenshots=DIRECTORY}, stores images there. */
     @ParameterizedTest
     @CsvSource({"1, false", "1, true", "500, false", "500, true"})
-    void should_cut_nothing_off_on_a_phone(int count, boolean incident) {
+    void should_cut_nothing_off(int count, boolean incident) {
         makeUp(count, incident);
         show();
         for (int width : new int[] {420, 1440}) {
@@ -367,6 +367,10 @@ class LivePageStateIT {
                 }
                 assertThat(browser.evaluate("String(document.documentElement.scrollWidth <= innerWidth)"))
                         .isEqualTo("true");
+                assertThat(browser.evaluate("[...document.querySelectorAll('.scroll')].filter(of => of.scrollWidth"
+                                + " > of.clientWidth).map(of => of.ariaLabel).join()"))
+                        .as("tables that are wider than %d pixels", width)
+                        .isEmpty();
             }
         }
         browser.look(420, 900, false);
@@ -376,6 +380,19 @@ class LivePageStateIT {
                 .as("values that are cut")
                 .isEmpty();
         assertThat(browser.problems).isEmpty();
+    }
+
+    /** Screen readers list the headings, and say the header of each cell. */
+    @Test
+    void should_leave_out_no_level_of_headings_and_name_each_column() {
+        makeUp(2, true);
+        show();
+        browser.awaitText("#workers", "ready");
+        assertThat(browser.evaluate("[...document.querySelectorAll('h1, h2, h3')].filter(of => of.offsetParent)"
+                        + ".map(of => of.tagName).join(' ')"))
+                .matches("H1( H2)+");
+        assertThat(browser.evaluate("String(document.querySelectorAll('th:empty').length)"))
+                .isEqualTo("0");
     }
 
     private void makeUp(int count, boolean incident) {

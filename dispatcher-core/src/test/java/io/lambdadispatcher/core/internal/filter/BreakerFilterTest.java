@@ -20,7 +20,6 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
-import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -85,16 +84,8 @@ class BreakerFilterTest {
         }
     }
 
-    private static Http2Headers head(String method) {
-        return new DefaultHttp2Headers()
-                .method(method)
-                .scheme("http")
-                .authority("a")
-                .path("/");
-    }
-
     private RequestSink open(String method, boolean end, Client client, TrafficPolicy policy) {
-        return opener.open(head(method), end, client, policy);
+        return opener.open(ScriptedFunction.request(method), end, client, policy);
     }
 
     private static TrafficPolicy policy(BreakerPolicy breaker) {
@@ -210,7 +201,7 @@ class BreakerFilterTest {
         FunctionOpener filtered = new RequestFilters(List.of(forward), Map.of()).atFunction("f", function, true, home);
         FunctionOpener around = new FunctionFilters("f", observer).around(filtered, channel.eventLoop());
         for (int i = 0; i < 20; i++) {
-            around.open(head("GET"), true, new Client(), policy(BREAKER));
+            around.open(ScriptedFunction.request("GET"), true, new Client(), policy(BREAKER));
         }
         function.calls.forEach(call -> call.response.onSent());
         pass(500);

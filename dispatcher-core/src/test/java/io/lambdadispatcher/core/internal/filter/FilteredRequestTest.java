@@ -122,11 +122,7 @@ class FilteredRequestTest {
     }
 
     private static Http2Headers head() {
-        return new DefaultHttp2Headers()
-                .method("POST")
-                .scheme("http")
-                .authority("a")
-                .path("/");
+        return ScriptedFunction.request("POST");
     }
 
     private static Filter at(Filter.Phase phase, Filter filter) {

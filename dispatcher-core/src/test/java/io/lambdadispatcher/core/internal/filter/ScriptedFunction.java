@@ -50,6 +50,29 @@ final class ScriptedFunction implements FunctionOpener {
         return calls.get(0);
     }
 
+    /** Returns the headers of a request, with these names and values. */
+    static Http2Headers request(String method, String... fields) {
+        return with(
+                new DefaultHttp2Headers()
+                        .method(method)
+                        .scheme("http")
+                        .authority("a")
+                        .path("/"),
+                fields);
+    }
+
+    /** Returns the headers of a response, with these names and values. */
+    static Http2Headers ok(String... fields) {
+        return with(new DefaultHttp2Headers().status("200"), fields);
+    }
+
+    private static Http2Headers with(Http2Headers head, String... fields) {
+        for (int i = 0; i < fields.length; i += 2) {
+            head.add(fields[i], fields[i + 1]);
+        }
+        return head;
+    }
+
     static final class Call implements RequestSink {
         final Http2Headers head;
         final ResponseSink response;

@@ -29,7 +29,7 @@ class StageContractTest {
     private static final int WORLDS = Integer.getInteger("contract.worlds", 100);
     private static final int STEPS = 60;
 
-    private enum Feature implements Consumer<TrafficPolicy.Builder> {
+    enum Feature implements Consumer<TrafficPolicy.Builder> {
         BREAKER(policy -> policy.breaker(BreakerPolicy.builder("test")
                 .errors(0.5)
                 .latency(Duration.ofSeconds(5))
@@ -73,22 +73,34 @@ class StageContractTest {
     void should_keep_the_contract(List<Feature> features) {
         TrafficPolicy.Builder builder = TrafficPolicy.builder();
         features.forEach(each -> each.accept(builder));
+        check(
+                builder.build(),
+                (own, observer, channel) -> new FunctionFilters("own", observer).around(own, channel.eventLoop()));
+    }
+
+    /** Filters that are to be checked. */
+    interface Chain {
+        FunctionOpener before(FunctionOpener function, RecordingObserver observer, EmbeddedChannel channel);
+    }
+
+    /** Checks that filters with a policy keep the contract. */
+    static void check(TrafficPolicy policy, Chain chain) {
         for (int seed = 0; seed < WORLDS; seed++) {
             try {
-                run(builder.build(), new Random(seed));
+                run(policy, chain, new Random(seed));
             } catch (AssertionError | RuntimeException e) {
                 throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
             }
         }
     }
 
-    private static void run(TrafficPolicy policy, Random random) {
+    private static void run(TrafficPolicy policy, Chain chain, Random random) {
         EmbeddedChannel channel = new EmbeddedChannel();
         channel.freezeTime();
         ContractWorld world = new ContractWorld(random);
         ContractWorld.Service own = world.new Service("own");
         RecordingObserver observer = new RecordingObserver();
-        FunctionOpener opener = new FunctionFilters("own", observer).around(own, channel.eventLoop());
+        FunctionOpener opener = chain.before(own, observer, channel);
         for (int i = 0; i < STEPS; i++) {
             step(world, opener, policy, channel);
         }

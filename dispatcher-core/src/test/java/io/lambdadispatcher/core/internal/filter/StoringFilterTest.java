@@ -130,12 +130,7 @@ class StoringFilterTest {
     }
 
     private static Http2Headers head() {
-        return new DefaultHttp2Headers()
-                .method("GET")
-                .scheme("http")
-                .authority("a")
-                .path("/")
-                .add("x-asked", "1");
+        return ScriptedFunction.request("GET", "x-asked", "1");
     }
 
     private static ByteBuf ascii(String text) {

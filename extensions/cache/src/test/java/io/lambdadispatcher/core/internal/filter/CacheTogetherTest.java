@@ -7,6 +7,7 @@ import io.lambdadispatcher.cache.HttpCache;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.filter.StageContractTest.Feature;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
@@ -14,12 +15,10 @@ import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.netty.channel.embedded.EmbeddedChannel;
-import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -32,9 +31,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** What the cache and the dispatcher's own filters do to one request. */
 @AnyRelease
 class CacheTogetherTest {
-    private static final int WORLDS = Integer.getInteger("contract.worlds", 100);
-    private static final int STEPS = 60;
-
     /** Only deadlines can open it in time. */
     private static final BreakerPolicy BREAKER = BreakerPolicy.builder("test")
             .errors(0.5)
@@ -91,29 +87,8 @@ class CacheTogetherTest {
         }
     }
 
-    private static Http2Headers head(String... fields) {
-        return with(
-                new DefaultHttp2Headers()
-                        .method("GET")
-                        .scheme("http")
-                        .authority("a")
-                        .path("/"),
-                fields);
-    }
-
-    private static Http2Headers ok(String... fields) {
-        return with(new DefaultHttp2Headers().status("200"), fields);
-    }
-
-    private static Http2Headers with(Http2Headers head, String... fields) {
-        for (int i = 0; i < fields.length; i += 2) {
-            head.add(fields[i], fields[i + 1]);
-        }
-        return head;
-    }
-
     private RequestSink open(Client client, TrafficPolicy policy, String... fields) {
-        return opener.open(head(fields), true, client, policy);
+        return opener.open(ScriptedFunction.request("GET", fields), true, client, policy);
     }
 
     private void pass(long millis) {
@@ -132,7 +107,7 @@ class CacheTogetherTest {
         for (int i = 0; i < 25; i++) {
             open(new Client(), policy, "x-timeout", "1000");
         }
-        function.only().response.onHead(ok("cache-control", "no-store"), true);
+        function.only().response.onHead(ScriptedFunction.ok("cache-control", "no-store"), true);
         channel.runPendingTasks();
         assertThat(function.calls).hasSize(26);
         failLate(function.calls.subList(1, 26));
@@ -157,17 +132,9 @@ class CacheTogetherTest {
     }
 
     static Stream<Consumer<TrafficPolicy.Builder>> others() {
-        Consumer<TrafficPolicy.Builder> nothing = policy -> {};
-        Consumer<TrafficPolicy.Builder> breaker = policy -> policy.breaker(BreakerPolicy.builder("test")
-                .errors(0.5)
-                .latency(Duration.ofSeconds(5))
-                .build());
-        Consumer<TrafficPolicy.Builder> deadline = policy -> policy.deadline(
-                DeadlinePolicy.builder().limit(Duration.ofSeconds(30)).build());
-        return Stream.of(nothing, breaker, deadline, breaker.andThen(deadline));
+        return Stream.of(policy -> {}, Feature.BREAKER, Feature.DEADLINE, Feature.BREAKER.andThen(Feature.DEADLINE));
     }
 
-    /** See {@link StageContractTest}. */
     @ParameterizedTest
     @MethodSource("others")
     void should_keep_the_contract(Consumer<TrafficPolicy.Builder> other) {
@@ -179,28 +146,6 @@ class CacheTogetherTest {
                                 .maxBodyBytes(1 << 16)
                                 .build());
         other.accept(policy);
-        for (int seed = 0; seed < WORLDS; seed++) {
-            try {
-                run(policy.build(), new Random(seed));
-            } catch (AssertionError | RuntimeException e) {
-                throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
-            }
-        }
-    }
-
-    private static void run(TrafficPolicy policy, Random random) {
-        EmbeddedChannel channel = new EmbeddedChannel();
-        channel.freezeTime();
-        ContractWorld world = new ContractWorld(random);
-        ContractWorld.Service own = world.new Service("own");
-        RecordingObserver recorded = new RecordingObserver();
-        FunctionOpener opener = chain(own, recorded, channel);
-        for (int i = 0; i < STEPS; i++) {
-            StageContractTest.step(world, opener, policy, channel);
-        }
-        StageContractTest.end(world, channel);
-        world.clients.forEach(client -> StageContractTest.checkReport(world, client, recorded));
-        channel.finishAndReleaseAll();
-        assertThat(world.buffers).allMatch(buffer -> buffer.refCnt() == 0);
+        StageContractTest.check(policy.build(), CacheTogetherTest::chain);
     }
 }

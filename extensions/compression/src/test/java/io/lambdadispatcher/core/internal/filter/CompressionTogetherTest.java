@@ -10,9 +10,8 @@ import io.lambdadispatcher.compression.ContentEncoding;
 import io.lambdadispatcher.compression.ResponseCompression;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.filter.StageContractTest.Feature;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
-import io.lambdadispatcher.core.options.BreakerPolicy;
-import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.AnyRelease;
@@ -20,7 +19,6 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
-import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
 import java.util.List;
@@ -35,8 +33,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** What compression and the dispatcher's own filters do to one request. */
 @AnyRelease
 class CompressionTogetherTest {
-    private static final int WORLDS = Integer.getInteger("contract.worlds", 100);
-    private static final int STEPS = 60;
     private static final CachePolicy CACHE = CachePolicy.builder("test")
             .staleIfError(Duration.ofMinutes(1))
             .maxBodyBytes(1 << 16)
@@ -82,28 +78,7 @@ class CompressionTogetherTest {
     }
 
     private static RequestSink open(FunctionOpener opener, Client client, TrafficPolicy policy, String... fields) {
-        return opener.open(
-                with(
-                        new DefaultHttp2Headers()
-                                .method("GET")
-                                .scheme("http")
-                                .authority("a")
-                                .path("/"),
-                        fields),
-                true,
-                client,
-                policy);
-    }
-
-    private static Http2Headers with(Http2Headers head, String... fields) {
-        for (int i = 0; i < fields.length; i += 2) {
-            head.add(fields[i], fields[i + 1]);
-        }
-        return head;
-    }
-
-    private static Http2Headers ok(String... fields) {
-        return with(new DefaultHttp2Headers().status("200"), fields);
+        return opener.open(ScriptedFunction.request("GET", fields), true, client, policy);
     }
 
     /** A direct call is free only when all bytes of its response have been taken. */
@@ -117,7 +92,7 @@ class CompressionTogetherTest {
         ScriptedFunction.Call call = function.only();
         byte[] body = new byte[200_000];
         new Random(1).nextBytes(body);
-        call.response.onHead(ok("content-type", "text/plain", "content-length", "200000"), false);
+        call.response.onHead(ScriptedFunction.ok("content-type", "text/plain", "content-length", "200000"), false);
         call.response.onData(Unpooled.wrappedBuffer(body), true);
         int untaken = client.bytes;
         request.cancel(ErrorCode.CANCELLED);
@@ -140,7 +115,9 @@ class CompressionTogetherTest {
         open(opener, new Client(), policy);
         ScriptedFunction.Call call = function.only();
         call.response.onHead(
-                ok("content-type", "text/plain", "content-length", "20000", "cache-control", "max-age=60"), false);
+                ScriptedFunction.ok(
+                        "content-type", "text/plain", "content-length", "20000", "cache-control", "max-age=60"),
+                false);
         call.response.onData(Unpooled.wrappedBuffer(new byte[20_000]), true);
         Client compressed = new Client();
         open(opener, compressed, policy, "accept-encoding", "gzip");
@@ -158,53 +135,23 @@ class CompressionTogetherTest {
     }
 
     static Stream<Consumer<TrafficPolicy.Builder>> others() {
-        Consumer<TrafficPolicy.Builder> nothing = policy -> {};
         Consumer<TrafficPolicy.Builder> cache = policy -> policy.extension(CachePolicy.class, CACHE);
-        Consumer<TrafficPolicy.Builder> breaker = policy -> policy.breaker(BreakerPolicy.builder("test")
-                .errors(0.5)
-                .latency(Duration.ofSeconds(5))
-                .build());
-        Consumer<TrafficPolicy.Builder> deadline = policy -> policy.deadline(
-                DeadlinePolicy.builder().limit(Duration.ofSeconds(30)).build());
         return Stream.of(
-                nothing,
+                policy -> {},
                 cache,
-                breaker,
-                deadline,
-                cache.andThen(breaker),
-                cache.andThen(deadline),
-                breaker.andThen(deadline),
-                cache.andThen(breaker).andThen(deadline));
+                Feature.BREAKER,
+                Feature.DEADLINE,
+                cache.andThen(Feature.BREAKER),
+                cache.andThen(Feature.DEADLINE),
+                Feature.BREAKER.andThen(Feature.DEADLINE),
+                cache.andThen(Feature.BREAKER).andThen(Feature.DEADLINE));
     }
 
-    /** See {@link StageContractTest}. */
     @ParameterizedTest
     @MethodSource("others")
     void should_keep_the_contract(Consumer<TrafficPolicy.Builder> other) {
         TrafficPolicy.Builder policy = gzip(0);
         other.accept(policy);
-        for (int seed = 0; seed < WORLDS; seed++) {
-            try {
-                run(policy.build(), new Random(seed));
-            } catch (AssertionError | RuntimeException e) {
-                throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
-            }
-        }
-    }
-
-    private static void run(TrafficPolicy policy, Random random) {
-        EmbeddedChannel channel = new EmbeddedChannel();
-        channel.freezeTime();
-        ContractWorld world = new ContractWorld(random);
-        ContractWorld.Service own = world.new Service("own");
-        RecordingObserver recorded = new RecordingObserver();
-        FunctionOpener opener = chain(own, recorded, channel);
-        for (int i = 0; i < STEPS; i++) {
-            StageContractTest.step(world, opener, policy, channel);
-        }
-        StageContractTest.end(world, channel);
-        world.clients.forEach(client -> StageContractTest.checkReport(world, client, recorded));
-        channel.finishAndReleaseAll();
-        assertThat(world.buffers).allMatch(buffer -> buffer.refCnt() == 0);
+        StageContractTest.check(policy.build(), CompressionTogetherTest::chain);
     }
 }
