@@ -192,7 +192,10 @@ class Group:
 
     def limit_processors(self, processors):
         quota = int(processors * 100_000)
-        (self.paths[-1] / ("cpu.cfs_quota_us" if self.v1 else "cpu.max")).write_text(str(quota) if self.v1 else f"{quota} 100000")
+        try:
+            (self.paths[-1] / ("cpu.cfs_quota_us" if self.v1 else "cpu.max")).write_text(str(quota) if self.v1 else f"{quota} 100000")
+        except OSError as failure:
+            raise Failure(f"a limit of processor time needs root and a control group for processors: {failure}") from failure
 
     def command(self, command):
         return ["/bin/sh", "-c", f"{entering(self.inside)}exec \"$@\"", "sh", *command]

@@ -20,6 +20,7 @@ import asyncio
 import base64
 import contextlib
 import datetime
+import http.client
 import json
 import os
 import pathlib
@@ -36,7 +37,7 @@ from attacks import Group, worker_java  # noqa: E402
 from driver import Driver, table  # noqa: E402
 from failures import Load, Scene, end_group  # noqa: E402
 from machine import SERVER_CLASS_PATH, progress  # noqa: E402
-from processes import ROOT, Process, await_that, tool  # noqa: E402
+from processes import ROOT, Failure, Process, await_that, need  # noqa: E402
 
 HANDLER = "burst.BurstHandler"
 PROCESSORS = {"dispatcher": 0.5, "base": 0.5, "launched": 0.6}
@@ -98,8 +99,9 @@ class Streams:
 
     async def stay(self, name, once):
         while True:
-            reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+            writer = None
             try:
+                reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
                 if await once(reader, writer):
                     return
                 self.ends[name] += 1
@@ -107,7 +109,8 @@ class Streams:
                 self.losses.append((time.monotonic(), f"{name}: {type(failed).__name__} {failed}"))
                 await asyncio.sleep(0.2)
             finally:
-                writer.close()
+                if writer:
+                    writer.close()
 
     async def short(self, reader, writer):
         parts = await self.events(reader, writer, SHORT_STREAM)
@@ -169,31 +172,39 @@ async def frame(reader):
 class Stage:
     """The processes of one run in their control groups."""
 
-    def __init__(self, directory, options, dispatchers):
+    def __init__(self, directory, options):
         self.scene = Scene(directory, options)
-        self.groups = {name: Group(MEBIBYTES, name) for name in PROCESSORS}
-        self.scene.groups += self.groups.values()
-        for name, group in self.groups.items():
-            group.limit_processors(PROCESSORS[name])
-        java = directory / "java"
-        worker_java(java, self.groups["launched"].inside)
         self.log = directory / "access.log"
+        self.dispatchers = []
+        self.load = self.streams = self.watch = None
+        self.launched = set()
+        self.now = set()
+        self.most = 0
+        self.launches = {}
+        self.watching = threading.Event()
+
+    def start(self, dispatchers):
+        groups = {}
+        for name, processors in PROCESSORS.items():
+            groups[name] = Group(MEBIBYTES, name)
+            self.scene.groups.append(groups[name])
+            groups[name].limit_processors(processors)
+        directory, options = self.scene.directory, self.scene.options
+        java = directory / "java"
+        worker_java(java, groups["launched"].inside)
         settings = {
             "function_handler": HANDLER, "local_class_path": options.classes, "local_java": java, "function_min_workers": 0,
             "function_max_workers": MOST_LAUNCHED, "function_worker_concurrency": LAUNCHED_CONCURRENCY, "access_log_file": self.log,
             "function_queue_timeout": "30s", **({"fleet_table": directory / "ledger"} if dispatchers > 1 else {})}
-        self.dispatchers = [self.scene.dispatcher(**settings) for _ in range(dispatchers)]
-        self.launched = set()
-        self.watching = threading.Event()
-
-    def __enter__(self):
+        for _ in range(dispatchers):
+            self.dispatchers.append(self.scene.dispatcher(**settings))
         for each in self.dispatchers:
-            each.start(prefix=self.groups["dispatcher"].command([]))
+            each.start(prefix=groups["dispatcher"].command([]))
         addresses = ",".join(f"127.0.0.1:{each.workers}" for each in self.dispatchers)
         self.base = [
-            Process(f"base-{number}", self.groups["base"].command(
-                [tool("java"), "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", f"{SERVER_CLASS_PATH}:{self.scene.options.classes}",
-                 "io.lambdadispatcher.worker.WorkerMain"]), None, self.scene.directory, {
+            Process(f"base-{number}", groups["base"].command(
+                [options.java, "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", f"{SERVER_CLASS_PATH}:{options.classes}",
+                 "io.lambdadispatcher.worker.WorkerMain"]), None, directory, {
                      "LAMBDA_DISPATCHER_ADDRESSES": addresses, "LAMBDA_DISPATCHER_FUNCTION": "default", "LAMBDA_DISPATCHER_SECRET": failures.SECRET,
                      "LAMBDA_DISPATCHER_HANDLER": HANDLER, "LAMBDA_DISPATCHER_STREAMS": str(BASE_CONCURRENCY)})
             for number in (1, 2)]
@@ -205,18 +216,19 @@ class Stage:
         self.streams = Streams(self.port)
         self.watch = threading.Thread(target=self.look)
         self.watch.start()
-        return self
 
     def look(self):
         """Collects the launched workers that any dispatcher has, and the most at one time."""
-        self.most = 0
         while not self.watching.wait(0.5):
-            self.now = set()
-            for each in list(self.dispatchers):
-                with contextlib.suppress(OSError):
-                    self.now |= {worker["id"] for worker in each.api("workers") if worker["launched"]}
-            self.launched |= self.now
-            self.most = max(self.most, len(self.now))
+            seen = None
+            for each in self.dispatchers:
+                # A killed dispatcher does not answer.
+                with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
+                    seen = (seen or set()) | {worker["id"] for worker in each.api("workers") if worker["launched"]}
+            if seen is not None:
+                self.now = seen
+                self.launched |= seen
+                self.most = max(self.most, len(seen))
 
     def phase(self, name, seconds, **streams):
         self.load.phase = name
@@ -224,8 +236,14 @@ class Stage:
         self.streams.add(**streams)
         time.sleep(seconds)
 
+    def remember_launches(self):
+        """Collects when workers were launched, before a dispatcher that knows it is killed, too."""
+        for each in self.dispatchers:
+            with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
+                self.launches.update({launch["worker"]: moment(launch["time"]) for launch in each.api("launches")})
+
     def kill(self, processes):
-        self.killed_at = time.monotonic()
+        self.remember_launches()
         for each in processes:
             os.kill(each.pid, signal.SIGKILL)
 
@@ -236,17 +254,21 @@ class Stage:
             time.sleep(0.2)
         return time.monotonic() - began
 
-    def __exit__(self, *_):
+    def close(self):
         self.watching.set()
-        self.watch.join()
-        self.load.stop()
-        self.streams.stop()
+        if self.watch:
+            self.watch.join()
+        if self.streams:
+            self.load.stop()
+            self.streams.stop()
         for each in self.dispatchers:
-            end_group(each.process.pid)
+            if hasattr(each, "process"):
+                end_group(each.process.pid)
         self.scene.close()
 
     def lines(self):
-        return [json.loads(line) for line in self.log.read_text().splitlines()]
+        # The last one may have been cut off by a kill.
+        return [json.loads(line) for line in self.log.read_text().splitlines(keepends=True) if line.endswith("}\n")]
 
 
 def moment(text):
@@ -264,10 +286,18 @@ class Burst(Driver):
         parser.add_argument("--check", action="store_true", help="fail if a promise of base and burst is not kept")
 
     def execute(self):
+        # Fails early without root.
+        Group(MEBIBYTES, "burst").remove()
+        if "kill-dispatcher" in self.options.only:
+            need("haproxy")
         subprocess.run([ROOT / "dispatcher", "--version"], check=True, stdout=subprocess.DEVNULL)
+        self.options.java = self.java
         self.options.classes = self.directory / "classes"
         source = pathlib.Path(__file__).with_name("BurstHandler.java")
-        subprocess.run([tool("javac"), "-cp", SERVER_CLASS_PATH, "-d", self.options.classes, source], check=True)
+        compiler = pathlib.Path(self.java).with_name("javac")
+        if not os.access(compiler, os.X_OK):
+            raise Failure(f"no compiler at {compiler}; a JDK is needed, in --jdk, JAVA_HOME or the PATH")
+        subprocess.run([compiler, "--release", "17", "-cp", SERVER_CLASS_PATH, "-d", self.options.classes, source], check=True)
         for name in self.options.only:
             progress(name)
             directory = self.directory / name
@@ -276,27 +306,35 @@ class Burst(Driver):
             progress(f"{name}: {self.results[-1]}")
 
     def run(self, name, directory):
-        with Stage(directory, self.options, 3 if name == "kill-dispatcher" else 1) as stage:
-            stage.phase("warm-up", self.options.warm_up)
-            stage.phase("before", 20, endless=1, websocket=1)
-            began = time.time()
-            stage.phase("burst", self.options.seconds / 2, short=4, endless=3, websocket=3)
-            if name == "kill-base":
-                stage.kill(stage.base)
-            elif name == "kill-dispatcher":
-                stage.kill([stage.dispatchers[0].process])
-            stage.phase("burst", self.options.seconds / 2)
-            stage.phase("settling", 0)
-            gone = None if name == "kill-base" else stage.await_end_of_launched()
-            stage.phase("after", 20)
-            row = {
-                "most_launched": stage.most, "launched": len(stage.launched), "gone_seconds": gone and round(gone, 1),
-                "clean_ends": dict(sorted(stage.streams.ends.items())),
-                **first_served(stage, began),
-            }
-            stage.load.stop()
-            losses = [what for _, what in stage.load.losses + stage.streams.losses]
-            return {**row, "sent": len(stage.load.answers), "lost": len(losses), "losses": sorted(losses)[:10], "shares": shares(stage.lines())}
+        stage = Stage(directory, self.options)
+        try:
+            stage.start(dispatchers=3 if name == "kill-dispatcher" else 1)
+            return self.measure(name, stage)
+        finally:
+            stage.close()
+
+    def measure(self, name, stage):
+        stage.phase("warm-up", self.options.warm_up)
+        # The start of the base may have launched workers.
+        stage.await_end_of_launched()
+        stage.phase("before", 20, endless=1, websocket=1)
+        began = time.time()
+        stage.phase("burst", self.options.seconds / 2, short=4, endless=3, websocket=3)
+        if name == "kill-base":
+            stage.kill(stage.base)
+        elif name == "kill-dispatcher":
+            stage.kill([stage.dispatchers[0].process])
+        stage.phase("burst", self.options.seconds / 2)
+        stage.remember_launches()
+        stage.phase("settling", 0)
+        gone = None if name == "kill-base" else round(stage.await_end_of_launched(), 1)
+        stage.phase("after", 20)
+        stage.load.stop()
+        losses = [what for _, what in stage.load.losses + stage.streams.losses]
+        return {
+            "sent": len(stage.load.answers), "lost": len(losses), "losses": sorted(losses)[:10], "shares": shares(stage.lines()),
+            "most_launched": stage.most, "launched": len(stage.launched), "gone_seconds": gone,
+            "clean_ends": dict(sorted(stage.streams.ends.items())), **first_served(stage, began)}
 
     def meta(self):
         return {"processors": PROCESSORS, "calm_per_second": CALM_PER_SECOND, "times": TIMES, "base_concurrency": BASE_CONCURRENCY}
@@ -317,19 +355,18 @@ class Burst(Driver):
 
 def first_served(stage, began):
     """
-    The time from the beginning of the burst until a launched worker had a request, and the cold start of the first one: from its launch until
-    it was ready.
+    The time from the beginning of the burst until a launched worker had a request, and the shortest cold start: from a launch until the
+    worker was ready.
     """
-    launches, ready = {}, {}
+    ready = {}
     for each in stage.dispatchers:
-        with contextlib.suppress(OSError):
-            launches.update({launch["worker"]: moment(launch["time"]) for launch in each.api("launches")})
         for when, worker in re.findall(r"^(\S+) INFO .*worker (\S+) of function \S+ at \S+ is ready", each.process.log.read_text(), re.MULTILINE):
             ready.setdefault(worker, moment(when))
-    starts = [ready[worker] - launched for worker, launched in launches.items() if worker in ready and launched >= began - 1]
-    served = [moment(line["time"]) - (line["total_us"] - line.get("queue_us", 0)) / 1e6
+    starts = [ready[worker] - launched for worker, launched in stage.launches.items() if worker in ready and launched >= began]
+    served = [moment(line["time"]) - (line["total_us"] - line.get("queue_us", 0)) / 1e6 - began
               for line in stage.lines() if line.get("worker_kind") == "launched"]
-    return {"cold_start": round(min(starts), 2) if starts else None, "first_served": round(min(served) - began, 2) if served else None}
+    after = [seconds for seconds in served if seconds >= 0]
+    return {"cold_start": round(min(starts), 2) if starts else None, "first_served": round(min(after), 2) if after else None}
 
 
 def shares(lines):
@@ -352,7 +389,9 @@ def problems(row):
             yield f"the base has served {row['shares'].get(phase, 0):.1%} of the requests {phase}, expected {least:.0%}"
     if row["most_launched"] > MOST_LAUNCHED:
         yield f"{row['most_launched']} launched workers, expected at most {MOST_LAUNCHED}"
-    if row["first_served"] is None or row["first_served"] > row["cold_start"] + DECISION_SECONDS:
+    if None in (row["first_served"], row["cold_start"]):
+        yield "no launched worker served a request"
+    elif row["first_served"] > row["cold_start"] + DECISION_SECONDS:
         yield f"the first launched worker served after {row['first_served']} s, expected its cold start of {row['cold_start']} s and {DECISION_SECONDS} s"
     if (row["gone_seconds"] or 0) >= GONE_SECONDS:
         yield f"launched workers were there {GONE_SECONDS} s after the burst"

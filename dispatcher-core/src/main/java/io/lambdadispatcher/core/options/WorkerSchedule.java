@@ -1,6 +1,5 @@
 package io.lambdadispatcher.core.options;
 
-import io.lambdadispatcher.core.spi.SettingText;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
@@ -32,7 +31,7 @@ public final class WorkerSchedule {
     public static final WorkerSchedule NONE = new WorkerSchedule(List.of());
 
     private static final Pattern ENTRY =
-            Pattern.compile("(\\d{1,6}) +at +(\\S+(?: +\\S+){4}) +for +(\\S+) +in +(\\S+)");
+            Pattern.compile("(\\d{1,6}) +at +(\\S+(?: +\\S+){4}) +for +(\\d{1,5})([mhd]) +in +(\\S+)");
     private static final Duration SHORTEST = Duration.ofMinutes(1);
     private static final Duration LONGEST = Duration.ofDays(7);
 
@@ -85,11 +84,17 @@ public final class WorkerSchedule {
 
     private static Entry entry(String text) {
         Matcher matcher = ENTRY.matcher(text);
-        Duration lasting = matcher.matches() ? SettingText.duration(matcher.group(3)) : Duration.ZERO;
-        int workers = lasting.isZero() ? 0 : Integer.parseInt(matcher.group(1));
+        Check.that(matcher.matches(), "entry", text, EXPECTED);
+        int workers = Integer.parseInt(matcher.group(1));
         Check.range("workers", workers, 1, CapacityPolicy.MAX_WORKERS);
+        int count = Integer.parseInt(matcher.group(3));
+        Duration lasting = switch (matcher.group(4)) {
+            case "m" -> Duration.ofMinutes(count);
+            case "h" -> Duration.ofHours(count);
+            default -> Duration.ofDays(count);
+        };
         Check.that(lasting.compareTo(SHORTEST) >= 0 && lasting.compareTo(LONGEST) <= 0, "for", text, "1m to 7d");
-        return new Entry(workers, Cron.parse(matcher.group(2)), lasting, ZoneId.of(matcher.group(4)));
+        return new Entry(workers, Cron.parse(matcher.group(2)), lasting, ZoneId.of(matcher.group(5)));
     }
 
     /** Returns whether no time has a minimum of its own. */

@@ -7,8 +7,8 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.Tag;
 
 /**
- * A test whose result cannot depend on the Java release, but that takes seconds: it calculates, or
- * sends over Netty's sockets, which integration tests do on each release. CI runs it on one.
+ * A test that takes seconds, and whose result cannot depend on the Java release: it calculates, or
+ * integration tests do the same on each release. CI runs it on one.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

@@ -12,7 +12,6 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.testkit.RecordingLauncher;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.testkit.HeaderBytes;
 import io.netty.pkitesting.CertificateBuilder;
@@ -58,7 +57,6 @@ import tools.jackson.databind.node.ObjectNode;
  * Tests direct requests with real HTTP/1.1 and HTTP/2 clients, a dispatcher, and a function in this
  * process instead of AWS.
  */
-@AnyRelease
 class DirectPathTest {
     private static final int MIB = 1024 * 1024;
 
