@@ -122,7 +122,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         } else if (decision instanceof Decision.Resume resume) {
             decideBy(() -> resume.then().apply(context));
         } else if (decision instanceof Decision.Refuse refuse && AnswerHead.failureOf(refuse) != null) {
-            fail(AnswerHead.failureOf(refuse));
+            fail(Objects.requireNonNull(AnswerHead.failureOf(refuse)));
         } else if (decision instanceof Decision.WithBody withBody && refusal == null) {
             holding = withBody;
             pending().waitAtMost(leftNanos());
