@@ -20,6 +20,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -248,8 +249,8 @@ final class WeightWatch implements DispatcherObserver, AutoCloseable {
      *     found not worse any more: at other looks, there may be too few answers to see that it is
      */
     private void compare(Share share, Share other, boolean periodEnds) {
-        AnswerTally own = answers.get(share.function).recent();
-        AnswerTally others = answers.get(other.function).recent();
+        AnswerTally own = Objects.requireNonNull(answers.get(share.function)).recent();
+        AnswerTally others = Objects.requireNonNull(answers.get(other.function)).recent();
         if (!own.isConclusive() || !others.isConclusive()) {
             return;
         }
