@@ -217,6 +217,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
         shared = true;
     }
 
+    /** A try is in flight, and nothing of a final response has been passed on. */
     boolean isSent() {
         return state == State.SENT;
     }

@@ -132,6 +132,7 @@ public interface ExchangeOwner {
     /** Returns why a request is queued now. */
     WaitReason waitReason();
 
+    /** Returns the time of the event loop's clock. */
     long nanoTime();
 
     /**

@@ -112,6 +112,7 @@ final class RequestHead {
         return all.substring(0, Math.min(all.length(), SNAPSHOT_CHARACTERS));
     }
 
+    /** Returns the memory of the headers, in bytes. */
     int bytes() {
         if (bytes == 0) {
             bytes = bytesOf(fields);

@@ -68,6 +68,7 @@ final class Ejection {
         good = 0;
     }
 
+    /** Returns after how many nanoseconds a probe may be due; 0 = now. */
     long waitNanos(long nowNanos) {
         long left = dueNanos - nowNanos;
         return left > 0 ? left : group.endedOfAll() < dueEnded ? GroupHealth.SECOND : 0;
@@ -104,6 +105,7 @@ final class Ejection {
         return probe ? Verdict.PROBE_AGAIN : Verdict.NONE;
     }
 
+    /** Returns the maximum number of requests that may begin now. */
     int limit() {
         if (state == State.SERVING || group.areAllEjected()) {
             return Integer.MAX_VALUE;

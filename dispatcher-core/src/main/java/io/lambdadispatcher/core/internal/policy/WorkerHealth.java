@@ -362,6 +362,7 @@ public final class WorkerHealth {
     }
 
     /** Returns the maximum number of requests that may begin now. */
+    /** Returns the maximum number of requests that may begin now. */
     public int limit() {
         return ejection.limit();
     }

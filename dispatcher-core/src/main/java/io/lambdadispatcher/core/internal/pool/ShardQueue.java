@@ -356,6 +356,7 @@ final class ShardQueue {
         return any;
     }
 
+    /** Returns why no exchange can begin any more; {@code null} = one can. */
     @Nullable
     Failure closed() {
         return closed;

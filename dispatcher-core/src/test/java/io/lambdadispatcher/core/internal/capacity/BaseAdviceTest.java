@@ -131,15 +131,20 @@ class BaseAdviceTest {
     /** A worker with 512 MB. */
     private static final double WORKER_SECOND = 0.5 * AdvisedBase.LAMBDA_GB_SECOND;
 
+    /** Returns the requests of each 5 minutes of a record of real traffic. */
+    static double[] counts(String trace) throws IOException {
+        return Files.readAllLines(Path.of("../benchmarks/macro/traces/" + trace + ".csv")).stream()
+                .skip(1)
+                .mapToDouble(Double::parseDouble)
+                .toArray();
+    }
+
     /**
      * Returns the requests in flight in each second of the two weeks around the peak. The arrivals
      * of a second have ten times the variance of a Poisson process.
      */
     private static int[] concurrency(String trace, double perSecond) throws IOException {
-        double[] counts = Files.readAllLines(Path.of("../benchmarks/macro/traces/" + trace + ".csv")).stream()
-                .skip(1)
-                .mapToDouble(Double::parseDouble)
-                .toArray();
+        double[] counts = counts(trace);
         double mean = Arrays.stream(counts).average().orElseThrow();
         int peak = 0;
         for (int i = 0; i < counts.length; i++) {

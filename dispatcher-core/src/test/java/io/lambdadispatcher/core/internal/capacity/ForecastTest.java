@@ -11,8 +11,6 @@ import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -44,10 +42,7 @@ class ForecastTest {
     private static final double LATENCY_OF_START = 14 * (START_SECONDS + 1);
 
     private static int[] concurrency(String trace, double perSecond) throws IOException {
-        double[] counts = Files.readAllLines(Path.of("../benchmarks/macro/traces/" + trace + ".csv")).stream()
-                .skip(1)
-                .mapToDouble(Double::parseDouble)
-                .toArray();
+        double[] counts = BaseAdviceTest.counts(trace);
         double mean = Arrays.stream(counts).average().orElseThrow();
         int[] seconds = new int[counts.length * BIN_SECONDS];
         Random random = new Random(1);

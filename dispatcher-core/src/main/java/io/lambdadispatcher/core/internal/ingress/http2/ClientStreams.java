@@ -31,6 +31,7 @@ final class ClientStreams {
         return stream.getProperty(key);
     }
 
+    /** Returns what serves the stream with this id, or {@code null} if nothing does. */
     @Nullable
     Http2ClientStream of(int id) {
         Http2Stream stream = connection.connection().stream(id);
