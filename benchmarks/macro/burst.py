@@ -41,6 +41,8 @@ from processes import ROOT, Failure, Process, await_that, need  # noqa: E402
 
 HANDLER = "burst.BurstHandler"
 PROCESSORS = {"dispatcher": 0.5, "base": 0.5, "launched": 0.6}
+# Three dispatchers are three JVMs, each of which compiles its code.
+FLEET_PROCESSORS = {"dispatcher": 0.9, "base": 0.4, "launched": 0.5}
 MEBIBYTES = 1024
 CALM_PER_SECOND = 20
 TIMES = 10
@@ -122,13 +124,13 @@ class Streams:
         await self.events(reader, writer, ENDLESS_STREAM)
 
     async def events(self, reader, writer, count):
-        """@return the number of events, after the end of the body"""
+        """@return the number of events, after the end of the body. A chunk can end within one."""
         writer.write(f"GET /sse?count={count}&delay={STREAM_MILLIS} HTTP/1.1\r\nhost: a\r\n\r\n".encode())
         await expect(reader, b" 200 ")
-        parts = 0
+        body = bytearray()
         while size := int(await reader.readline(), 16):
-            parts += (await reader.readexactly(size + 2)).count(b"data:")
-        return parts
+            body += (await reader.readexactly(size + 2))[:size]
+        return body.count(b"data:")
 
     async def websocket(self, reader, writer):
         """Sends a text each second, and expects it back. Returns after a close frame that says that the server goes away."""
@@ -185,7 +187,7 @@ class Stage:
 
     def start(self, dispatchers):
         groups = {}
-        for name, processors in PROCESSORS.items():
+        for name, processors in (PROCESSORS if dispatchers == 1 else FLEET_PROCESSORS).items():
             groups[name] = Group(MEBIBYTES, name)
             self.scene.groups.append(groups[name])
             groups[name].limit_processors(processors)
@@ -195,7 +197,8 @@ class Stage:
         settings = {
             "function_handler": HANDLER, "local_class_path": options.classes, "local_java": java, "function_min_workers": 0,
             "function_max_workers": MOST_LAUNCHED, "function_worker_concurrency": LAUNCHED_CONCURRENCY, "access_log_file": self.log,
-            "function_queue_timeout": "30s", **({"fleet_table": directory / "ledger"} if dispatchers > 1 else {})}
+            # The last of two killed workers is known to be lost some milliseconds after the first one.
+            "function_max_attempts": 3, "function_queue_timeout": "30s", **({"fleet_table": directory / "ledger"} if dispatchers > 1 else {})}
         for _ in range(dispatchers):
             self.dispatchers.append(self.scene.dispatcher(**settings))
         for each in self.dispatchers:
@@ -337,11 +340,11 @@ class Burst(Driver):
             "clean_ends": dict(sorted(stage.streams.ends.items())), **first_served(stage, began)}
 
     def meta(self):
-        return {"processors": PROCESSORS, "calm_per_second": CALM_PER_SECOND, "times": TIMES, "base_concurrency": BASE_CONCURRENCY}
+        return {"processors": PROCESSORS, "fleet_processors": FLEET_PROCESSORS, "calm_per_second": CALM_PER_SECOND, "times": TIMES, "base_concurrency": BASE_CONCURRENCY}
 
     def show(self, report):
         print(table(
-            "run | sent | lost | share of the base before | in the burst | after | launched, at most at once | cold start, s | first served after, s | gone after, s | most clean ends",
+            "run | sent | lost | share of the base before | in the burst | after | launched, at most at once | cold start, s | served after the first wait, s | gone after, s | most clean ends",
             [[row["name"], row["sent"], row["lost"], *(f"{row['shares'].get(phase, 0):.1%}" for phase in LEAST_SHARE),
               f"{row['launched']}, {row['most_launched']}", row["cold_start"], row["first_served"], row["gone_seconds"], max(row["clean_ends"].values())]
              for row in report["results"]]))
@@ -355,18 +358,22 @@ class Burst(Driver):
 
 def first_served(stage, began):
     """
-    The time from the beginning of the burst until a launched worker had a request, and the shortest cold start: from a launch until the
-    worker was ready.
+    The time from the arrival of the first request that has to wait in the burst until a launched worker gets a request, and the cold start of
+    this worker: from its launch until it is ready.
     """
     ready = {}
     for each in stage.dispatchers:
         for when, worker in re.findall(r"^(\S+) INFO .*worker (\S+) of function \S+ at \S+ is ready", each.process.log.read_text(), re.MULTILINE):
             ready.setdefault(worker, moment(when))
-    starts = [ready[worker] - launched for worker, launched in stage.launches.items() if worker in ready and launched >= began]
-    served = [moment(line["time"]) - (line["total_us"] - line.get("queue_us", 0)) / 1e6 - began
-              for line in stage.lines() if line.get("worker_kind") == "launched"]
-    after = [seconds for seconds in served if seconds >= 0]
-    return {"cold_start": round(min(starts), 2) if starts else None, "first_served": round(min(after), 2) if after else None}
+    arrivals = [(moment(line["time"]) - line["total_us"] / 1e6, line.get("queue_us", 0) / 1e6, line) for line in stage.lines()]
+    waiting = [arrived for arrived, queued, _ in arrivals if arrived >= began and queued > 0.001]
+    served = [(arrived + queued, line["worker"]) for arrived, queued, line in arrivals
+              if line.get("worker_kind") == "launched" and arrived + queued >= began]
+    if not waiting or not served:
+        return {"cold_start": None, "first_served": None}
+    at, worker = min(served)
+    cold = ready[worker] - stage.launches[worker] if worker in ready and worker in stage.launches else None
+    return {"cold_start": cold and round(cold, 2), "first_served": round(at - min(waiting), 2)}
 
 
 def shares(lines):
@@ -392,7 +399,7 @@ def problems(row):
     if None in (row["first_served"], row["cold_start"]):
         yield "no launched worker served a request"
     elif row["first_served"] > row["cold_start"] + DECISION_SECONDS:
-        yield f"the first launched worker served after {row['first_served']} s, expected its cold start of {row['cold_start']} s and {DECISION_SECONDS} s"
+        yield f"the first launched worker served {row['first_served']} s after a request began to wait, expected its cold start of {row['cold_start']} s and {DECISION_SECONDS} s"
     if (row["gone_seconds"] or 0) >= GONE_SECONDS:
         yield f"launched workers were there {GONE_SECONDS} s after the burst"
     yield from (f"{client} had {ends} clean ends, expected at most one" for client, ends in row["clean_ends"].items() if ends > 1)

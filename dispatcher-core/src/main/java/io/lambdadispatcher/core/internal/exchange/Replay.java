@@ -17,8 +17,12 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  */
 final class Replay {
-    /** Maximum part of a sent body that is kept for another try. */
-    private static final int MAX_SENT_BYTES = 512 * 1024;
+    /**
+     * Maximum part of a sent body that is kept for another try. More than what can be on its way
+     * when a worker says that it is busy: its window of 512 KiB, the client's of 256 KiB, and one
+     * read of 64 KiB.
+     */
+    private static final int MAX_SENT_BYTES = 1024 * 1024;
 
     /**
      * Bytes that no worker has taken, with which the client may have to wait: half of the smallest

@@ -297,13 +297,29 @@ class SharedWorkerTest {
         }
     }
 
+    /** All that can be on its way with default windows: 512 + 256 + 64 KiB. */
+    @Test
+    void should_send_what_was_on_its_way_to_a_busy_worker_again() throws Exception {
+        int length = (512 + 256 + 64) * 1024;
+        try (ScriptedWorker worker = worker("w", 1)) {
+            dispatcher.dispatch(
+                    DispatchRequest.post("/a").body(new byte[length]).build());
+            worker.expect("3 REQUEST_HEAD /a");
+            assertThat(worker.body(3)).isEqualTo(length);
+            busy(worker, 3);
+            worker.expect("3 REQUEST_HEAD /a");
+            assertThat(worker.body(3)).isEqualTo(length);
+            serve(worker, 3);
+        }
+    }
+
     @Test
     void should_fail_if_too_much_of_the_body_was_sent() throws Exception {
         try (ScriptedWorker worker = worker("w", 1)) {
             dispatcher.dispatch(
-                    DispatchRequest.post("/a").body(new byte[600_000]).build());
+                    DispatchRequest.post("/a").body(new byte[1_100_000]).build());
             worker.expect("3 REQUEST_HEAD /a");
-            assertThat(worker.body(3)).isEqualTo(600_000);
+            assertThat(worker.body(3)).isEqualTo(1_100_000);
             busy(worker, 3);
             ExchangeEnd end = observer.ends.poll(10, TimeUnit.SECONDS);
             assertThat(end).isNotNull();
