@@ -774,7 +774,7 @@ class WorkerSideTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"PUT, 60000, true", "PUT, 524288, true", "PUT, 524289, false", "POST, 1, false"})
+    @CsvSource({"PUT, 60000, true", "PUT, 1048576, true", "PUT, 1048577, false", "POST, 1, false"})
     void should_repeat_idempotent_requests_with_small_bodies(String method, int bytes, boolean repeats)
             throws Exception {
         try (ScriptedWorker lost = worker("w1").ready(1);
