@@ -89,8 +89,9 @@ public final class InProcessWorker implements WorkerLink {
         }
         pool.setWithoutTunnels(workerId);
         int version = WireLimits.PROTOCOL_VERSION;
+        String codeVersion = System.getenv().getOrDefault("AWS_LAMBDA_FUNCTION_VERSION", "");
         WorkerKind kind = events.onHello(
-                this, new Hello(version, version, concurrency, Hello.NO_DEADLINE, "in process", "", "", ""));
+                this, new Hello(version, version, concurrency, Hello.NO_DEADLINE, "in process", codeVersion, "", ""));
         observer.onWorkerConnected(function, workerId, ADDRESS, concurrency);
         for (int i = 0; i < slots.size(); i++) {
             InProcessSlots each = slots.get(i);
