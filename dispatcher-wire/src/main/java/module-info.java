@@ -1,6 +1,6 @@
 /**
- * The formats on the wire, and the streams of blocking handlers, for the other modules of Lambda
- * Dispatcher. Programs use none of its types.
+ * The formats on the wire, the streams of blocking handlers and the processor time, for the other
+ * modules of Lambda Dispatcher. Programs use none of its types.
  */
 module io.lambdadispatcher.wire {
     requires transitive io.netty.buffer;
@@ -14,6 +14,9 @@ module io.lambdadispatcher.wire {
     requires tools.jackson.core;
 
     exports io.lambdadispatcher.wire.blocking to
+            io.lambdadispatcher.core,
+            io.lambdadispatcher.worker;
+    exports io.lambdadispatcher.wire.cpu to
             io.lambdadispatcher.core,
             io.lambdadispatcher.worker;
     exports io.lambdadispatcher.wire.event to

@@ -292,7 +292,7 @@ public final class Dispatcher implements AutoCloseable {
      * Sets how many requests this process serves at once from now on, because it knows that it is
      * saturated, or no longer is: by the threads of a pool, or by a slow dependency. What exceeds
      * this goes to other workers, and some are launched if there are none. Requests in flight are
-     * not affected.
+     * not affected. If the processor time of this process does not suffice, it serves fewer.
      *
      * @param requests 1 or more. The concurrency of {@link DispatcherBuilder#inProcess} or more =
      *     that concurrency, as before the first call

@@ -1,5 +1,7 @@
 package io.lambdadispatcher.worker;
 
+import io.lambdadispatcher.wire.cpu.CpuLimit;
+import io.lambdadispatcher.wire.cpu.CpuUse;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http2.BlockedLoopWatch;
 import io.lambdadispatcher.wire.http2.NettyRequirement;
@@ -231,6 +233,7 @@ public final class Worker implements AutoCloseable {
      * better than the configured streams when it is saturated: by the threads of its server, or by
      * a slow dependency. Dispatchers learn of it within a fraction of a second, send what exceeds
      * it to other workers, and launch some if there are none. Requests in flight are not affected.
+     * If the processor time does not suffice, the worker takes fewer.
      *
      * @param requests 1 or more. {@link WorkerConfig#connections} × {@link WorkerConfig#streams} or
      *     more = not limited, as before the first call. A worker with several connections takes at
@@ -315,6 +318,15 @@ public final class Worker implements AutoCloseable {
         dispatchers.start();
         watch(config.idleTimeout(), this::checkIdle);
         watch(config.loneTimeout(), this::checkAlone);
+        // Launched workers may share their processors: if one took fewer requests, the dispatcher
+        // would launch another one, which makes the others slower.
+        if (deadlineNanos == 0 && config.credential().outlivesDispatcher()) {
+            timers.add(home.scheduleWithFixedDelay(
+                    () -> limit.onCpu(System.nanoTime(), CpuUse.now()),
+                    CpuLimit.DELAY_NANOS,
+                    CpuLimit.PERIOD_NANOS,
+                    TimeUnit.NANOSECONDS));
+        }
     }
 
     /** Also while the handler starts, because a launch must not last until Lambda's timeout. */

@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.loop.Loops;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.ProcessSnapshot;
+import io.lambdadispatcher.wire.cpu.CpuUse;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.GlobalEventExecutor;
@@ -168,7 +169,7 @@ public final class ProcessWatch {
         long direct = PlatformDependent.usedDirectMemory();
         long most = PlatformDependent.maxDirectMemory();
         return new ProcessSnapshot(
-                Throttling.nanos(Throttling.ROOT),
+                CpuUse.now().throttledNanos(),
                 lagNanos,
                 TimeUnit.MILLISECONDS.toNanos(gcMillis),
                 (double) usedAfterCollection() / Runtime.getRuntime().maxMemory(),

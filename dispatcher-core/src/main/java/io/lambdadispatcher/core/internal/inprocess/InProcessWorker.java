@@ -9,16 +9,21 @@ import io.lambdadispatcher.core.internal.worker.WorkerEvents.Departure;
 import io.lambdadispatcher.core.internal.worker.WorkerLink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.WorkerKind;
+import io.lambdadispatcher.wire.cpu.CpuLimit;
+import io.lambdadispatcher.wire.cpu.CpuUse;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.wire.worker.WireLimits;
+import io.netty.util.concurrent.Future;
+import io.netty.util.concurrent.GlobalEventExecutor;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -51,12 +56,15 @@ public final class InProcessWorker implements WorkerLink {
     private final List<InProcessSlots> slots = new ArrayList<>();
     private final AtomicInteger unopened;
     private final AtomicInteger ungone;
+    private final CpuLimit wanted;
     private volatile String goneReason = "it has drained";
     private volatile int limit;
+    private volatile @Nullable Future<?> watch;
 
     public InProcessWorker(FunctionPool pool, InProcessBase base, WorkerEvents events, DispatcherObserver observer) {
         this.pool = pool;
         this.concurrency = base.concurrency();
+        this.wanted = new CpuLimit(concurrency);
         this.limit = concurrency;
         this.events = events;
         this.observer = observer;
@@ -73,13 +81,17 @@ public final class InProcessWorker implements WorkerLink {
     public void start() {
         String function = pool.options().name();
         LaunchToken token = new LaunchToken(function, workerId, Instant.now().plus(LaunchToken.MAX_LIFE));
+        watch = GlobalEventExecutor.INSTANCE.scheduleWithFixedDelay(
+                this::onCpu, CpuLimit.DELAY_NANOS, CpuLimit.PERIOD_NANOS, TimeUnit.NANOSECONDS);
         if (events.admit(token, this, false) != null) {
-            return; // The dispatcher is closing already.
+            stopWatch(); // The dispatcher is closing already.
+            return;
         }
         pool.setWithoutTunnels(workerId);
         int version = WireLimits.PROTOCOL_VERSION;
+        String codeVersion = System.getenv().getOrDefault("AWS_LAMBDA_FUNCTION_VERSION", "");
         WorkerKind kind = events.onHello(
-                this, new Hello(version, version, concurrency, Hello.NO_DEADLINE, "in process", "", "", ""));
+                this, new Hello(version, version, concurrency, Hello.NO_DEADLINE, "in process", codeVersion, "", ""));
         observer.onWorkerConnected(function, workerId, ADDRESS, concurrency);
         for (int i = 0; i < slots.size(); i++) {
             InProcessSlots each = slots.get(i);
@@ -90,6 +102,12 @@ public final class InProcessWorker implements WorkerLink {
                     events.onReadiness(this, true);
                 }
             });
+        }
+    }
+
+    private void stopWatch() {
+        if (watch != null) {
+            watch.cancel(false);
         }
     }
 
@@ -104,7 +122,20 @@ public final class InProcessWorker implements WorkerLink {
      * @param requests 1 or more
      */
     public synchronized void limit(int requests) {
-        int now = Math.min(requests, concurrency);
+        wanted.want(requests);
+        apply();
+    }
+
+    private synchronized void onCpu() {
+        wanted.onPeriod(System.nanoTime(), CpuUse.now());
+        apply();
+    }
+
+    private void apply() {
+        int now = wanted.value();
+        if (now == limit) {
+            return;
+        }
         limit = now;
         AtomicInteger left = new AtomicInteger(slots.size());
         for (int i = 0; i < slots.size(); i++) {
@@ -124,6 +155,7 @@ public final class InProcessWorker implements WorkerLink {
 
     private void onSlotsGone() {
         if (ungone.decrementAndGet() == 0) {
+            stopWatch();
             events.onGone(this, Departure.ENDED, goneReason);
             observer.onWorkerDisconnected(pool.options().name(), workerId, true, goneReason);
         }

@@ -754,6 +754,24 @@ class RolloutTest {
         assertThat(asked).containsOnlyKeys("");
     }
 
+    /** Launched workers have the number of the version that the alias names. */
+    @Test
+    void should_not_compare_the_name_of_an_alias_with_a_version_if_versions_are_not_followed() {
+        policy = RolloutPolicy.OFF;
+        controller.setOptions(function(40));
+        apiUp = false;
+        connectBase("b1", "release-7");
+        pass(2);
+        assertThat(difference()).isNull();
+
+        // A launcher of another platform may name its versions in the same way.
+        workers.keySet().forEach(id -> controller.onReady(now, id, STREAMS, Long.MAX_VALUE, "release-6"));
+        pass(2);
+        assertThat(difference())
+                .isEqualTo("the base has version release-7, and launched workers have version release-6, because"
+                        + " versions are not followed");
+    }
+
     /** Otherwise, a version that fails would look no worse than what the base does. */
     @Test
     void should_compare_launched_workers_with_launched_ones_only() {

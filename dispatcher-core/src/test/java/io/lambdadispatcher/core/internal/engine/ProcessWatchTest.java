@@ -10,13 +10,9 @@ import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.util.concurrent.MockTicker;
 import io.netty.util.concurrent.Ticker;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 class ProcessWatchTest {
     private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
@@ -100,21 +96,5 @@ class ProcessWatchTest {
                                 + " garbage collection, which took 60 % of the last second",
                         "incident begins: the dispatcher is short of direct memory, so requests are late: 93 % are in"
                                 + " use");
-    }
-
-    @Test
-    void should_read_both_versions_of_control_groups(@TempDir Path root) throws IOException {
-        assertThat(Throttling.nanos(root)).isEqualTo(-1);
-
-        Path v1 = Files.createDirectory(root.resolve("cpu")).resolve("cpu.stat");
-        Files.writeString(v1, "nr_periods 40\nnr_throttled 20\nthrottled_time 1234567890\n");
-        assertThat(Throttling.nanos(root)).isEqualTo(1_234_567_890);
-
-        Path v2 = root.resolve("cpu.stat");
-        Files.writeString(v2, "usage_usec 5\nnr_throttled 20\nthrottled_usec 98765\n");
-        assertThat(Throttling.nanos(root)).isEqualTo(98_765_000);
-
-        Files.writeString(v2, "usage_usec 5\n");
-        assertThat(Throttling.nanos(root)).as("without a limit").isEqualTo(-1);
     }
 }

@@ -1,10 +1,10 @@
 package io.lambdadispatcher.worker.internal.connect;
 
+import io.lambdadispatcher.wire.cpu.CpuUse;
 import io.lambdadispatcher.wire.worker.ControlMessage.Load;
 import io.lambdadispatcher.worker.internal.exchange.ServedRequests;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
-import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.IntSupplier;
@@ -68,7 +68,7 @@ final class LoadMeter {
         reportedAtNanos = now();
         saidAtNanos = reportedAtNanos - LEAST_NANOS;
         warnedAtNanos = reportedAtNanos - WARN_EVERY_NANOS;
-        reportedCpuNanos = cpuNanos();
+        reportedCpuNanos = CpuUse.processNanos();
         reportedRequests = ServedRequests.total();
         schedule();
         if (requestLimit.getAsInt() > 0) {
@@ -113,7 +113,7 @@ final class LoadMeter {
      */
     private void measure() {
         long atNanos = now();
-        long usedNanos = cpuNanos();
+        long usedNanos = CpuUse.processNanos();
         long cpuNanos = usedNanos - reportedCpuNanos;
         long permille = cpuNanos * 1000 / Math.max(1, atNanos - reportedAtNanos);
         cpuPermille = (int) Math.min(MOST_PERMILLE, Math.max(0, permille));
@@ -174,14 +174,6 @@ final class LoadMeter {
 
     private long now() {
         return loop.ticker().nanoTime();
-    }
-
-    private static long cpuNanos() {
-        return ProcessHandle.current()
-                .info()
-                .totalCpuDuration()
-                .map(Duration::toNanos)
-                .orElse(CPU_UNKNOWN);
     }
 
     private static int heapPermille() {

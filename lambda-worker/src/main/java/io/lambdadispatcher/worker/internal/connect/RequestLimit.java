@@ -1,19 +1,27 @@
 package io.lambdadispatcher.worker.internal.connect;
 
+import io.lambdadispatcher.wire.cpu.CpuLimit;
+import io.lambdadispatcher.wire.cpu.CpuUse;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * How many requests the worker takes at once, which its application may change at any time. Each
- * connection tells its dispatcher its part of it. The parts of the connections to one dispatcher
- * are the limit together, except that each has at least one request. If several dispatchers send
- * requests, {@link Slots} also refuse what exceeds the limit. Any thread.
+ * How many requests the worker takes at once: what its application has set, or less if the
+ * processor time does not suffice for so many. Each connection tells its dispatcher its part of it.
+ * The parts of the connections to one dispatcher are the limit together, except that each has at
+ * least one request. If several dispatchers send requests, {@link Slots} also refuse what exceeds
+ * the limit. Any thread.
  */
 public final class RequestLimit {
+    private static final Logger log = LoggerFactory.getLogger(RequestLimit.class);
+
     private final int connections;
     private final int most;
     private final Set<Runnable> listeners = ConcurrentHashMap.newKeySet();
+    private final CpuLimit wanted;
     private volatile int limit;
     private @Nullable Slots slots;
 
@@ -24,6 +32,7 @@ public final class RequestLimit {
     public RequestLimit(int connections, int streams) {
         this.connections = connections;
         this.most = connections * streams;
+        this.wanted = new CpuLimit(most);
         this.limit = most;
     }
 
@@ -32,8 +41,27 @@ public final class RequestLimit {
         if (requests < 1) {
             throw new IllegalArgumentException("a limit of " + requests + " requests, expected 1 or more");
         }
+        wanted.want(requests);
+        apply();
+    }
+
+    /** Takes a reading of the processor time, every {@link CpuLimit#PERIOD_NANOS}. */
+    public synchronized void onCpu(long nowNanos, CpuUse use) {
+        boolean before = wanted.isShort();
+        wanted.onPeriod(nowNanos, use);
+        if (before != wanted.isShort()) {
+            log.info(
+                    before
+                            ? "the processor time suffices for {} requests at once again"
+                            : "the processor time does not suffice for {} requests at once, so this worker takes fewer",
+                    most);
+        }
+        apply();
+    }
+
+    private void apply() {
         int before = limit;
-        limit = Math.min(most, requests);
+        limit = wanted.value();
         if (limit == before) {
             return;
         }

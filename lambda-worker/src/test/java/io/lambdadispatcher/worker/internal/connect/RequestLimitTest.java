@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.internal.connect;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.cpu.CpuUse;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -55,5 +56,32 @@ class RequestLimitTest {
         parts.get(2).setIndex(1);
         assertThat(told).hasSize(2);
         assertThat(parts.get(2).requests()).isEqualTo(1);
+    }
+
+    private static CpuUse used(double seconds) {
+        return new CpuUse("group", 1, (long) (seconds * 1e9), 0, 0);
+    }
+
+    @Test
+    void should_tell_connections_if_the_processor_time_does_not_suffice() {
+        RequestLimit limit = new RequestLimit(2, 10);
+        List<RequestLimit.Part> parts = parts(limit, 2);
+        List<String> told = new ArrayList<>();
+        parts.get(0).add(() -> told.add("changed"));
+        limit.onCpu(0, used(0));
+        limit.onCpu(1_000_000_000, used(0.5));
+        assertThat(told).isEmpty();
+        limit.onCpu(2_000_000_000, used(1.5));
+        assertThat(told).hasSize(1);
+        assertThat(parts.stream().map(RequestLimit.Part::requests)).containsExactly(9, 9);
+
+        limit.set(4);
+        assertThat(parts.stream().map(RequestLimit.Part::requests)).containsExactly(2, 2);
+        limit.set(20);
+        assertThat(parts.stream().map(RequestLimit.Part::requests)).containsExactly(9, 9);
+        for (int i = 3; i < 6; i++) {
+            limit.onCpu(i * 1_000_000_000L, used(1.5));
+        }
+        assertThat(parts.stream().map(RequestLimit.Part::requests)).containsExactly(0, 0);
     }
 }

@@ -1,0 +1,157 @@
+package io.lambdadispatcher.wire.cpu;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class CpuUseTest {
+    private static final String SEPARATE = "1:cpu:/a/b\n2:cpuacct:/a/b\n3:memory:/c\n";
+
+    @TempDir
+    private Path mount;
+
+    private void write(String file, String text) throws IOException {
+        Path path = mount.resolve(file);
+        Files.createDirectories(path.getParent());
+        Files.writeString(path, text);
+    }
+
+    private CpuUse read(String memberships) throws IOException {
+        write("self", memberships);
+        return CpuUse.read(mount, mount.resolve("self"));
+    }
+
+    private static void assertNoLimit(CpuUse use) {
+        assertThat(use.source()).isEqualTo("process");
+        assertThat(use.processors()).isEqualTo(Runtime.getRuntime().availableProcessors());
+        assertThat(use.usedNanos()).isPositive();
+        assertThat(use.throttledNanos()).isEqualTo(-1);
+    }
+
+    private void version1(String tree, String group) throws IOException {
+        write(tree + group + "/cpu.cfs_quota_us", "25000\n");
+        write(tree + group + "/cpu.cfs_period_us", "50000\n");
+        write(tree + group + "/cpu.stat", "nr_periods 40\nnr_throttled 20\nthrottled_time 1234567890\n");
+    }
+
+    private void version2(String group, String max) throws IOException {
+        write(group + "/cpu.max", max + "\n");
+        write(group + "/cpu.stat", "usage_usec 7000\nnr_throttled 20\nthrottled_usec 98765\n");
+    }
+
+    @Test
+    void should_read_a_limit_of_version_2() throws IOException {
+        version2(".", "50000 100000");
+        assertThat(read("0::/\n")).isEqualTo(new CpuUse(mount.toString(), 0.5, 7_000_000, 98_765_000, 2_000_000_000L));
+    }
+
+    /** As systemd does it: the service has no limit, but its slice has one. */
+    @Test
+    void should_read_the_nearest_limit() throws IOException {
+        version2("a", "50000 100000");
+        version2("a/b", "max 100000");
+        version2(".", "20000 100000");
+        assertThat(read("0::/a/b\n").source()).isEqualTo(mount.resolve("a").toString());
+    }
+
+    @Test
+    void should_read_a_limit_of_version_1_whose_trees_are_joined() throws IOException {
+        version1("cpu,cpuacct", "/a/b");
+        write("cpu,cpuacct/a/b/cpuacct.usage", "77000\n");
+        assertThat(read("4:cpu,cpuacct:/a/b\n"))
+                .isEqualTo(new CpuUse(
+                        mount.resolve("cpu,cpuacct/a/b").toString(), 0.5, 77_000, 1_234_567_890, 1_000_000_000));
+    }
+
+    @Test
+    void should_read_a_limit_of_version_1_whose_trees_are_separate() throws IOException {
+        version1("cpu", "/a");
+        write("cpuacct/a/cpuacct.usage", "77000\n");
+        write("cpuacct/a/b/cpuacct.usage", "5\n");
+        write("cpuacct/cpuacct.usage", "6\n");
+        assertThat(read(SEPARATE).usedNanos()).isEqualTo(77_000);
+    }
+
+    /** The process is in the root of the other tree, with all processes of the machine. */
+    @Test
+    void should_not_count_processes_that_have_another_limit() throws IOException {
+        version1("cpu", "/a/b");
+        write("cpuacct/a/b/cpuacct.usage", "77000\n");
+        write("cpuacct/cpuacct.usage", "88000\n");
+        CpuUse use = read("1:cpu:/a/b\n2:cpuacct:/\n");
+        assertThat(use.processors()).isEqualTo(0.5);
+        assertThat(use.usedNanos()).isGreaterThan(1_000_000);
+    }
+
+    /** Without a namespace of its own, a container sees the name that its group has outside. */
+    @ParameterizedTest
+    @ValueSource(strings = {"0::/docker/0a1b\n", "0::/../..\n", "", "1:name=systemd:/x\n"})
+    void should_read_the_limit_of_a_container_that_does_not_know_its_group(String memberships) throws IOException {
+        version2(".", "50000 100000");
+        assertThat(read(memberships).processors()).isEqualTo(0.5);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"max 100000", "max", "", "50000", "half 100000", "50000 0", "-1 100000", "99999999999999999999 1"
+            })
+    void should_use_the_process_without_a_limit_that_can_be_read(String max) throws IOException {
+        version2(".", max);
+        assertNoLimit(read("0::/\n"));
+    }
+
+    @Test
+    void should_use_the_process_without_control_groups() throws IOException {
+        assertNoLimit(CpuUse.read(mount, mount.resolve("none")));
+        assertNoLimit(read("1:cpu:/\n"));
+        write("cpu/cpu.cfs_quota_us", "-1\n");
+        write("cpu/cpu.cfs_period_us", "100000\n");
+        write("cpu/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n");
+        assertNoLimit(read("1:cpu:/\n"));
+        assertNoLimit(read("not a membership\n"));
+    }
+
+    @Test
+    void should_use_the_process_if_a_file_is_malformed() throws IOException {
+        version2(".", "50000 100000");
+        write("cpu.stat", "usage_usec many\n");
+        assertNoLimit(read("0::/\n"));
+        Files.delete(mount.resolve("cpu.stat"));
+        assertNoLimit(read("0::/\n"));
+    }
+
+    /** Some kernels stop threads before the whole quota is used. */
+    @Test
+    void should_count_a_period_with_stopped_threads_as_full() {
+        CpuUse before = new CpuUse("g", 0.5, 1_000, 0, 0);
+        assertThat(new CpuUse("g", 0.5, 1_300, 0, 100).shareSince(before, 1_000))
+                .isEqualTo(0.6, within(1e-9));
+        assertThat(new CpuUse("g", 0.5, 1_300, 0, 700).shareSince(before, 1_000))
+                .isEqualTo(0.7, within(1e-9));
+    }
+
+    @Test
+    void should_not_compare_readings_of_different_groups() {
+        CpuUse before = new CpuUse("g", 0.5, 1_000, 0, 0);
+        assertThat(new CpuUse("process", 2, 9_000, -1, 0).shareSince(before, 1_000))
+                .isNaN();
+        assertThat(before.shareSince(before, 0)).isNaN();
+    }
+
+    @Test
+    void should_see_what_this_process_uses() {
+        long begin = CpuUse.processNanos();
+        CpuUse first = CpuUse.now();
+        while (CpuUse.processNanos() < begin + 50_000_000) {
+            Thread.onSpinWait();
+        }
+        assertThat(CpuUse.now().usedNanos()).isGreaterThan(first.usedNanos());
+    }
+}
