@@ -296,7 +296,7 @@ class DriverTest(unittest.TestCase):
                     drivers[name].parse(shlex.split(arguments) or (["HEAD"] if name == "compare" else []))
                     understood += 1
         self.assertGreater(understood, 40)
-        self.assertEqual(len(drivers), 14)
+        self.assertEqual(len(drivers), 15)
 
     def test_settings_are_translated_for_older_commits(self):
         ours = contenders.LambdaDispatcher("java", [], [], (1, 100)).settings()
