@@ -33,7 +33,9 @@ import java.util.function.Predicate;
  * are stored in a cache (JEP 514), from which later starts read them.
  */
 public final class Train {
-    private static final String HOME = "/opt/lambda-dispatcher";
+    /** The directory of an image. A cache is valid only there. */
+    private static final String HOME = Path.of("").toAbsolutePath().toString();
+
     private static final String JAVA = HOME + "/java/bin/java";
     private static final String SECRET = "only while the image is built, no worker accepts it";
     /** What {@code dispatcher worker-keys} prints for the secret. */

@@ -12,12 +12,13 @@ image every second.
 
 The exit code is 1 if one of these requests failed, if the p99 of /ping was 50 ms (--p99) or more, or if a worker connection was lost. It
 is also 1 if an attack by unfinished requests caused more worker launches than --launches. Complete requests are served as usual, so they
-may cause launches.
+may cause launches. The other client goes on for 10 s after the attack. It is served again when all its requests succeed within a second,
+which must take at most 5 s.
 
-With --memory, the dispatcher without its workers runs in a control group with this many MiB (needs root and cgroup v1 or v2). The run
-then also fails if the dispatcher's memory grows in the second half. Attackers run at the lowest priority. Otherwise, on a machine with
-few cores, the run would measure the scheduler. Workers have a lower priority than the dispatcher, because on Lambda they have their own
-processors.
+With --memory, the dispatcher without its workers runs in a control group with this many MiB (needs root and cgroup v1 or v2), and with
+--processors, with this part of a processor. The run then also fails if the dispatcher's memory grows in the second half. Attackers run at
+the lowest priority. Otherwise, on a machine with few cores, the run would measure the scheduler. Workers have a lower priority than the
+dispatcher, because on Lambda they have their own processors.
 """
 
 import asyncio
@@ -47,6 +48,10 @@ from processes import ROOT, Failure, Process, await_that, free_port  # noqa: E40
 VICTIM = "127.0.0.2"
 EVERY = 0.05
 TIMEOUT = 5
+# For how long the other client goes on after an attack, within which time one of its requests is good, and how soon all must be.
+AFTERWARDS = 10
+GOOD_MILLIS = 1000
+AGAIN_SECONDS = 5
 
 # --shares tries all of these: worker streams of the function, bytes of a response or an upload, and bytes a second of each stream.
 POOLS = 1, 2, 4, 8, 100
@@ -55,7 +60,7 @@ RATES = 260, 5_000, 100_000, 1_000_000
 
 
 class Victim:
-    """An ordinary client. Results: (milliseconds, failure or None) for /ping; failures of images."""
+    """An ordinary client. Results: (milliseconds, failure or None, time of its end) for /ping; failures of images."""
 
     def __init__(self, target):
         self.target = target
@@ -79,7 +84,7 @@ class Victim:
             await asyncio.sleep(EVERY)
 
     async def timed(self, ask, results):
-        begun = time.perf_counter()
+        begun = time.monotonic()
         failure = None
         try:
             await asyncio.wait_for(ask(), TIMEOUT)
@@ -87,9 +92,9 @@ class Victim:
             failure = f"no answer within {TIMEOUT} s"
         except (OSError, asyncio.IncompleteReadError, ValueError) as problem:
             failure = f"{type(problem).__name__} {problem}"
-        taken = (time.perf_counter() - begun) * 1000
+        ended = time.monotonic()
         if results is not None or failure:
-            self.results.append((taken, f"{ask.__name__}: {failure}" if failure else None))
+            self.results.append(((ended - begun) * 1000, f"{ask.__name__}: {failure}" if failure else None, ended))
 
     async def connect(self):
         return await asyncio.open_connection(self.target.host, self.target.port, local_addr=(VICTIM, 0))
@@ -246,6 +251,8 @@ class Demo:
             command += ["--function-worker-concurrency", streams, "--local-environment", f"LAMBDA_DISPATCHER_HANDLER={handler} DEMO_FILE={file}"]
         if options.memory:
             self.group = Group(options.memory)
+            if options.processors:
+                self.group.limit_processors(options.processors)
             command = self.group.command([*map(str, command)])
         worker_java(pathlib.Path(directory) / "java", self.group.outside if self.group else ())
         environment = {"LAMBDA_DISPATCHER_JAVA_OPTS": options.jvm_flags} if options.jvm_flags else None
@@ -297,7 +304,8 @@ class Demo:
 
 
 class Attack:
-    def __init__(self, demo, names, seconds):
+    def __init__(self, demo, names, seconds, afterwards=0):
+        self.afterwards = afterwards
         self.demo = demo
         self.names = names
         self.seconds = seconds
@@ -324,17 +332,25 @@ class Attack:
                 self.memory.append(demo.rss_mib())
                 drain(counts_out, lambda item: counts.update([item]))
                 drain(victim_out, asked.extend)
+            if self.afterwards:
+                for attacker in attackers:
+                    attacker.kill()
+                time.sleep(self.afterwards)
+                demo.process.check()
+                drain(victim_out, asked.extend)
         finally:
             for process in (victim, *attackers):
                 process.kill()
                 process.join()
         after = demo.counters()
-        return self.result(before, after, rss_before, counts, asked)
+        return self.result(before, after, rss_before, counts, asked, ends)
 
-    def result(self, before, after, rss_before, counts, asked):
+    def result(self, before, after, rss_before, counts, all_asked, ends):
         change = after - before
-        pings = sorted(taken for taken, failure in asked if failure is None)
-        failed = [failure for _, failure in asked if failure]
+        asked = [each for each in all_asked if each[2] < ends]
+        pings = sorted(taken for taken, failure, _ in asked if failure is None)
+        failed = [failure for _, failure, _ in asked if failure]
+        bad = [ended - ends for taken, failure, ended in all_asked if ended >= ends and (failure or taken > GOOD_MILLIS)]
         attack = collections.Counter()
         for each in counts.values():
             attack.update(each)
@@ -351,6 +367,7 @@ class Attack:
             "p50": percentile(pings, 50),
             "p99": percentile(pings, 99),
             "max": pings[-1] if pings else None,
+            "again": max(bad, default=0),
             "launches": launches,
             "lost": lost,
             "protections": {name: int(times) for name, times in sorted(change.items())},
@@ -380,6 +397,8 @@ def complaints(result, options):
         found.append(f"p99 {shown(result['p99'])} ms, expected less than {options.p99:g}")
     if result["launches"] > options.launches and not set(result["attacks"]) & hostile.WHOLE_REQUESTS:
         found.append(f"{result['launches']} workers were launched, expected at most {options.launches}")
+    if result["again"] > AGAIN_SECONDS:
+        found.append(f"the other client was served again {result['again']:.1f} s after the attack, expected at most {AGAIN_SECONDS}")
     if result["lost"]:
         found.append(f"{result['lost']} worker connections were lost")
     if options.memory:
@@ -395,11 +414,11 @@ def shown(value):
 
 
 def rows(results):
-    return table("attack | attackers | other client: asked, failed | p50, p99, max ms | launches | RSS MiB: before, highest | protections", [
+    return table("attack | attackers | other client: asked, failed | p50, p99, max ms | served again after, s | worker connections lost | launches | RSS MiB: before, highest | protections", [
         [
             r["attacks"][0] if len(r["attacks"]) == 1 else "all at once",
             ", ".join(f"{key} {value:,}" for key, value in sorted(r["attackers"].items())), f"{r['asked']:,}, {r['failed']:,}",
-            f"{shown(r['p50'])}, {shown(r['p99'])}, {shown(r['max'])}", r["launches"], f"{r['rss_before']:.0f}, {r['rss_max']:.0f}",
+            f"{shown(r['p50'])}, {shown(r['p99'])}, {shown(r['max'])}", shown(r["again"]), r["lost"], r["launches"], f"{r['rss_before']:.0f}, {r['rss_max']:.0f}",
             ", ".join(f"{key} {value:,}" for key, value in r["protections"].items()) or "–",
         ] for r in results])
 
@@ -415,6 +434,7 @@ class Attacks(Driver):
         parser.add_argument("--at-once", action="store_true", help="runs all attacks concurrently")
         parser.add_argument("--minutes", type=float, help="duration in minutes; overrides --seconds")
         parser.add_argument("--memory", type=int, metavar="MIB", help="limits the dispatcher's memory by a control group")
+        parser.add_argument("--processors", type=float, metavar="N", help="limits the dispatcher's processor time, with --memory")
         parser.add_argument("--jvm-flags", default="", help="adds flags to the dispatcher's JVM")
         parser.add_argument(
             "--setting", action="append", default=[], metavar="--NAME=VALUE", help="sets a setting of the dispatcher; may be repeated")
@@ -455,7 +475,7 @@ class Attacks(Driver):
             demo = Demo(self.options, directory)
             demo.warm_up()
             progress(f"{', '.join(names)} for {self.options.seconds:g} s")
-            result = Attack(demo, names, self.options.seconds).execute()
+            result = Attack(demo, names, self.options.seconds, AFTERWARDS).execute()
             self.results.append(result)
             found = complaints(result, self.options)
             if demo.group and demo.group.killed():

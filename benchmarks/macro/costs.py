@@ -628,7 +628,7 @@ def idle_costs(settings):
     worker = settings(replace(IO, memory=memory)).worker(MONTH_SECONDS, 0)
     return {
         "dispatchers": count * model.task(vcpus, gb), "kept": kept * worker, "balancer": balancer, "our endpoints": DISPATCHER_ENDPOINTS * endpoint,
-        "stack": count * model.task(vcpus, gb) + kept * worker + balancer, "smallest": count * model.task() + balancer, "two tasks": FEWEST_TASKS * model.task(),
+        "stack": count * model.task(vcpus, gb) + kept * worker + balancer, "unkept": count * model.task(vcpus, gb) + balancer, "two tasks": FEWEST_TASKS * model.task(),
         "endpoints": TASK_ENDPOINTS * endpoint, "fargate": FEWEST_TASKS * model.task() + balancer + TASK_ENDPOINTS * endpoint,
         "instances": FEWEST_INSTANCES * MONTH_HOURS * model.prices["instance"] * (1 + model.prices["instance-fee"]),
         "nat": MONTH_HOURS * ZONES * model.prices["nat"]}
@@ -640,7 +640,7 @@ def idle_table(settings):
     return table(["what", "$", "consists of"], [
         ["**the supplied stack**, with its default parameters", of("stack"), f"{count} dispatchers of {vcpus:g} vCPU and {gb:g} GB ({of('dispatchers')}), "
          f"{kept} kept workers of {memory} MB ({of('kept')}), a load balancer ({of('balancer')})"],
-        ["with the smallest dispatchers, and no kept worker", of("smallest"), f"{count} dispatchers of {TASK_VCPUS:g} vCPU and {TASK_GB:g} GB ({of('two tasks')}), a load balancer ({of('balancer')})"],
+        ["the supplied stack, with no kept worker", of("unkept"), f"{count} dispatchers of {vcpus:g} vCPU and {gb:g} GB ({of('dispatchers')}), a load balancer ({of('balancer')})"],
         ["what each of these also needs, unless the VPC has it", of("our endpoints"), f"endpoints for `lambda`, `ecr.api`, `ecr.dkr` and `logs` in {ZONES} zones; or a NAT gateway in each ({of('nat')})"],
         ["Fargate without Lambda", of("fargate"), f"{FEWEST_TASKS} tasks of {TASK_VCPUS:g} vCPU and {TASK_GB:g} GB ({of('two tasks')}), a load balancer ({of('balancer')}), endpoints without `lambda` ({of('endpoints')})"],
         ["Managed Instances", of("instances"), f"{FEWEST_INSTANCES} instances of m7g.large, which is the default minimum, and the fee"],

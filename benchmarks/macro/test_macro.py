@@ -296,7 +296,7 @@ class DriverTest(unittest.TestCase):
                     drivers[name].parse(shlex.split(arguments) or (["HEAD"] if name == "compare" else []))
                     understood += 1
         self.assertGreater(understood, 40)
-        self.assertEqual(len(drivers), 14)
+        self.assertEqual(len(drivers), 15)
 
     def test_settings_are_translated_for_older_commits(self):
         ours = contenders.LambdaDispatcher("java", [], [], (1, 100)).settings()
@@ -736,12 +736,12 @@ class CostsTest(unittest.TestCase):
 
     def test_other_documents_have_the_same_figures(self):
         idle = costs.idle_costs(costs.Model)
-        idle.update({f"{name} with endpoints": idle[name] + idle["our endpoints"] for name in ("stack", "smallest")})
+        idle.update({f"{name} with endpoints": idle[name] + idle["our endpoints"] for name in ("stack", "unkept")})
         idle = {name: round(value) for name, value in idle.items()}
         from_workers, from_base = (costs.from_rate(costs.break_even(self.model, way, self.model.plain)) for way in (self.model.workers, self.model.best))
         long_from = costs.from_rate(costs.break_even(costs.Model(costs.LONG), costs.Model(costs.LONG).workers, costs.Model(costs.LONG).plain))
         expected = {
-            "README.md": [f"${idle['stack with endpoints']}, or ${idle['smallest with endpoints']} with the smallest dispatchers and no kept worker", f"${idle['fargate']} |",
+            "README.md": [f"${idle['stack with endpoints']}, or ${idle['unkept with endpoints']} with no kept worker", f"${idle['fargate']} |",
                           f"include ${idle['our endpoints']} for endpoints, and those of Fargate ${idle['endpoints']}.", f"about ${idle['instances']}",
                           f"${idle['balancer']}", f"more than about {from_base} requests/s"],
             "docs/explanation/alternatives.md": [f"[{from_workers} requests/s](cost.md#steady-traffic)"],

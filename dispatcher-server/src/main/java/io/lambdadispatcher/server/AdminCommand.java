@@ -27,7 +27,7 @@ abstract class AdminCommand implements Callable<Integer> {
                         "",
                         "Without " + AdminUrl.TOKEN_FILE + ", the token is " + Settings.ADMIN_TOKEN.variable() + ",",
                         "or in the first line of its file.");
-        spec.addOption(Main.help());
+        spec.addOption(Commands.help());
         adminUrl.options().forEach(spec::addOption);
     }
 

@@ -29,7 +29,7 @@ final class CheckConfigCommand extends SettingsCommand {
     }
 
     @Override
-    int run(Configuration configuration, PrintWriter out) {
+    int run(Configuration configuration, PrintWriter out, PrintWriter err) {
         out.print(configuration.report());
         for (FunctionConfiguration function : configuration.functions()) {
             String shares = StartupReport.downstream(function.options().capacity());

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 
 /**
@@ -47,6 +48,7 @@ final class DemoCommand extends SettingsCommand {
 
     private final Supplier<Termination> termination;
     private final @Nullable Path whatToTry;
+    private final @Nullable String examples;
 
     DemoCommand(Map<String, String> environment, Supplier<Termination> termination) {
         super(
@@ -58,9 +60,13 @@ final class DemoCommand extends SettingsCommand {
         this.termination = termination;
         String named = environment.get(ConfigurationLoader.DEMO_TRY_VARIABLE);
         whatToTry = named == null ? null : Path.of(named);
-        String examples = environment.get(ConfigurationLoader.DEMO_EXAMPLES_VARIABLE);
+        examples = environment.get(ConfigurationLoader.DEMO_EXAMPLES_VARIABLE);
+    }
+
+    @Override
+    void describe(CommandSpec spec) {
         if (examples != null) {
-            spec().addOption(example(examples));
+            spec.addOption(example(examples));
         }
     }
 
@@ -74,7 +80,7 @@ final class DemoCommand extends SettingsCommand {
     }
 
     @Override
-    int run(Configuration given, PrintWriter out) throws StartException, InterruptedException {
+    int run(Configuration given, PrintWriter out, PrintWriter err) throws StartException, InterruptedException {
         Configuration configuration = given.onLoopback();
         Termination requested = termination.get();
         if (configuration.find(Settings.PUBLIC_TLS_CERTIFICATE) != null) {

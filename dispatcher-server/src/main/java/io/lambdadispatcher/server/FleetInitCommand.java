@@ -30,7 +30,7 @@ final class FleetInitCommand extends SettingsCommand {
         fleet.usageMessage()
                 .description("Prepares what the dispatchers of a fleet share.")
                 .footer("", "dispatcher fleet COMMAND --help explains a command.");
-        fleet.addOption(Main.help());
+        fleet.addOption(Commands.help());
         fleet.addSubcommand("init", new FleetInitCommand(environment).spec());
         return fleet;
     }
@@ -42,15 +42,17 @@ final class FleetInitCommand extends SettingsCommand {
     }
 
     @Override
-    int run(Configuration configuration, PrintWriter out) {
+    int run(Configuration configuration, PrintWriter out, PrintWriter err) {
         String name = configuration.find(Settings.FLEET_TABLE);
         if (name == null) {
             return refuse(
+                    err,
                     "fleet.table: expected " + Settings.FLEET_TABLE.type().expected() + ", but it is not set",
                     ExitCode.USAGE);
         }
         if (configuration.fleetFile() != null) {
             return refuse(
+                    err,
                     "fleet.table: expected a DynamoDB table, got the file \"" + name
                             + "\", which the first dispatcher creates",
                     ExitCode.USAGE);
@@ -59,7 +61,7 @@ final class FleetInitCommand extends SettingsCommand {
         try {
             table = new DispatcherAssembly(configuration).ledgerTable().createTable();
         } catch (RuntimeException e) {
-            return refuse("fleet.table: " + PrintableText.ofFailure(e), ExitCode.FAILED);
+            return refuse(err, "fleet.table: " + PrintableText.ofFailure(e), ExitCode.FAILED);
         }
         out.println(
                 table.created()
@@ -75,8 +77,7 @@ final class FleetInitCommand extends SettingsCommand {
         return ExitCode.OK;
     }
 
-    private int refuse(String message, int exitCode) {
-        PrintWriter err = spec().commandLine().getErr();
+    private static int refuse(PrintWriter err, String message, int exitCode) {
         err.println(message);
         err.flush();
         return exitCode;

@@ -8,12 +8,14 @@ import java.util.function.Supplier;
 
 /** Starts the dispatcher and serves requests until SIGTERM or SIGINT. SIGHUP reloads. */
 final class ServeCommand extends SettingsCommand {
+    static final String NAME = "serve";
+
     private final Map<String, String> environment;
     private final Supplier<Termination> termination;
 
     ServeCommand(Map<String, String> environment, Supplier<Termination> termination) {
         super(
-                "serve",
+                NAME,
                 "Starts the dispatcher. SIGTERM ends it, SIGHUP reloads settings.",
                 EnumSet.allOf(BasicSetting.class),
                 Map.of(),
@@ -23,7 +25,7 @@ final class ServeCommand extends SettingsCommand {
     }
 
     @Override
-    int run(Configuration configuration, PrintWriter out) throws StartException, InterruptedException {
+    int run(Configuration configuration, PrintWriter out, PrintWriter err) throws StartException, InterruptedException {
         Termination requested = termination.get();
         // Until then, the files are still to be read, or are looked at soon.
         requested.onHangUp(() -> {});

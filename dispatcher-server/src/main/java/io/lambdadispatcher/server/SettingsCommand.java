@@ -5,36 +5,30 @@ import io.lambdadispatcher.server.config.ConfigurationException;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.SettingTable;
-import io.lambdadispatcher.server.config.SettingTopic;
-import io.lambdadispatcher.server.config.Settings;
 import java.io.PrintWriter;
-import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
-import picocli.CommandLine.Model.ArgGroupSpec;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Model.OptionSpec;
-import picocli.CommandLine.ParseResult;
 
 /**
  * A command that takes {@code --config} and a flag for each setting. Its {@code --help} is one
  * screen; {@code --help-all} has all settings. Runs on the main thread.
+ *
+ * <p>It reads its arguments itself, because picocli's classes are of a version that no cache of
+ * loaded classes holds: a dispatcher with a quarter of a processor would load them for seconds.
  */
 abstract class SettingsCommand implements Callable<Integer> {
-    static final String HELP_ALL = "--help-all";
-    private static final String CONFIG = "--config";
-
+    private final String name;
     private final String about;
+    private final Set<BasicSetting> shown;
     private final Map<Setting<?>, String> defaults;
     private final Map<String, String> environment;
-    private final CommandSpec spec;
+    private @Nullable CommandSpec spec;
+    private Arguments arguments = Arguments.NONE;
 
     /** Of the first configuration; {@code null} = none was loaded. Filters are not loaded again. */
     private @Nullable SettingTable known;
@@ -50,109 +44,64 @@ abstract class SettingsCommand implements Callable<Integer> {
             Set<BasicSetting> shown,
             Map<Setting<?>, String> defaults,
             Map<String, String> environment) {
+        this.name = name;
         this.about = about;
+        this.shown = shown;
         this.defaults = Map.copyOf(defaults);
         this.environment = environment;
-        spec = CommandSpec.wrapWithoutInspection(this).name(name.substring(name.lastIndexOf(' ') + 1));
-        spec.usageMessage()
-                .customSynopsis("dispatcher " + name + " [--config=FILE] [--SETTING=VALUE]...")
-                .description(Stream.concat(
-                                Stream.of(about),
-                                shown.stream()
-                                        .map(basic ->
-                                                "  " + basic.help(defaults).replace("%", "%%")))
-                        .toArray(String[]::new))
-                .footer("dispatcher " + name + " --help-all lists all "
-                        + settings().count() + " settings, and how to set them.")
-                .autoWidth(false);
-        spec.addOption(OptionSpec.builder(Main.help()).hidden(true).build());
-        spec.addOption(
-                OptionSpec.builder(HELP_ALL).type(boolean.class).hidden(true).build());
-        spec.addOption(
-                OptionSpec.builder(CONFIG).type(String.class).hidden(true).build());
-        settings()
-                .forEach(setting -> spec.addOption(
-                        OptionSpec.builder(option(setting)).hidden(true).build()));
-        // The loader reports unknown arguments, together with all other problems.
-        spec.parser().unmatchedArgumentsAllowed(true).unmatchedOptionsArePositionalParams(false);
     }
 
-    private static Stream<Setting<?>> settings() {
-        return Settings.TABLE.topics().stream().flatMap(topic -> topic.settings().stream());
-    }
-
-    /** Returns the help with all settings by topic. */
-    private String allHelp(SettingTable table) {
-        CommandSpec all = CommandSpec.create().name(spec.qualifiedName());
-        all.usageMessage()
-                .description(about)
-                .width(120)
-                .autoWidth(false)
-                .sortOptions(false)
-                .abbreviateSynopsis(true)
-                .footer(
-                        "",
-                        "A DURATION is a number with the unit ms, s, m, h or d, for example 500ms. PORT 0 means any free port.",
-                        "Every setting can be given as a flag, as an environment variable, or as a line of FILE:",
-                        String.format(
-                                "%s=80, %s=80, or %s: 80.",
-                                Settings.PUBLIC_PLAIN_PORT.flag(),
-                                Settings.PUBLIC_PLAIN_PORT.variable(),
-                                Settings.PUBLIC_PLAIN_PORT.name()),
-                        "A flag overrides the environment variable. The environment variable overrides FILE.");
-        all.addOption(OptionSpec.builder(CONFIG)
-                .paramLabel("FILE")
-                .type(String.class)
-                .description(
-                        "YAML file with settings. Environment variable: " + ConfigurationLoader.FILE_VARIABLE + ".")
-                .build());
-        table.topics()
-                .forEach(topic -> all.addArgGroup(group(topic, table.topics().indexOf(topic))));
-        return new CommandLine(all).getUsageMessage();
-    }
-
-    private ArgGroupSpec group(SettingTopic topic, int order) {
-        ArgGroupSpec.Builder group = ArgGroupSpec.builder()
-                // Picocli expands %-conversions in headings, too.
-                .heading("%n" + topic.title().replace("%", "%%") + ":%n")
-                .validate(false)
-                .order(order);
-        topic.settings().forEach(setting -> group.addArg(option(setting)));
-        return group.build();
-    }
-
-    private OptionSpec option(Setting<?> setting) {
-        String byDefault = defaults.getOrDefault(setting, setting.defaultText());
-        String shown = byDefault == null || byDefault.isEmpty() ? "" : " (default: " + byDefault + ")";
-        return OptionSpec.builder(setting.flag())
-                .paramLabel(setting.type().label())
-                .type(String.class)
-                // Picocli expands %-conversions in descriptions.
-                .description((setting.doc() + shown).replace("%", "%%"))
-                .build();
-    }
-
+    /** Returns picocli's view of this command, which is the same each time. */
     final CommandSpec spec() {
+        if (spec == null) {
+            spec = help().spec(this);
+            describe(spec);
+        }
         return spec;
     }
 
+    /** Creates it only when it is needed, because it loads picocli. */
+    private SettingsHelp help() {
+        return new SettingsHelp(name, about, shown, defaults);
+    }
+
+    /** Adds to the help what is not a setting. */
+    void describe(CommandSpec spec) {}
+
+    /** Called by picocli. */
     @Override
     public final Integer call() {
-        CommandLine line = spec.commandLine();
+        CommandLine line = spec().commandLine();
+        return run(line.getParseResult().unmatched(), line.getOut(), line.getErr());
+    }
+
+    /**
+     * Runs the command.
+     *
+     * @param words the arguments after the name of the command, without {@code --help}
+     * @return the exit code
+     */
+    final int run(List<String> words, PrintWriter out, PrintWriter err) {
         try {
-            if (line.getParseResult().hasMatchedOption(HELP_ALL)) {
-                line.getOut().print(allHelp(ConfigurationLoader.table(file(), environment, flags())));
-                line.getOut().flush();
+            arguments = Arguments.of(words);
+            if (arguments.allHelp()) {
+                out.print(help().all(ConfigurationLoader.table(arguments.file(), environment, arguments.flags())));
+                out.flush();
                 return ExitCode.OK;
             }
-            return run(load(), line.getOut());
+            return run(load(), out, err);
+        } catch (AdminCommand.WrongUseException e) {
+            err.println(e.getMessage());
+            err.println("dispatcher " + name + " " + Arguments.HELP_ALL + " lists all flags.");
+            err.flush();
+            return ExitCode.USAGE;
         } catch (ConfigurationException e) {
-            e.problems().forEach(line.getErr()::println);
-            line.getErr().flush();
+            e.problems().forEach(err::println);
+            err.flush();
             return ExitCode.USAGE;
         } catch (StartException e) {
-            line.getErr().println("cannot start: " + e.getMessage());
-            line.getErr().flush();
+            err.println("cannot start: " + e.getMessage());
+            err.flush();
             return ExitCode.FAILED;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -162,29 +111,10 @@ abstract class SettingsCommand implements Callable<Integer> {
 
     /** Reads and checks all settings, each time again. */
     final Configuration load() throws ConfigurationException {
-        Configuration configuration =
-                ConfigurationLoader.load(defaults, file(), environment, flags(), misplaced(parsed()), serves(), known);
+        Configuration configuration = ConfigurationLoader.load(
+                defaults, arguments.file(), environment, arguments.flags(), arguments.misplaced(), serves(), known);
         known = configuration.table();
         return configuration;
-    }
-
-    private ParseResult parsed() {
-        return spec.commandLine().getParseResult();
-    }
-
-    private @Nullable Path file() {
-        String file = parsed().matchedOptionValue(CONFIG, null);
-        return file == null ? null : Path.of(file);
-    }
-
-    private Map<String, String> flags() {
-        ParseResult parsed = parsed();
-        Map<String, String> flags = new LinkedHashMap<>();
-        settings().map(Setting::flag).filter(parsed::hasMatchedOption).forEach(flag -> {
-            String value = parsed.matchedOptionValue(flag, "");
-            flags.put(flag, value);
-        });
-        return flags;
     }
 
     /** Returns whether the settings must suffice for a dispatcher. */
@@ -192,23 +122,7 @@ abstract class SettingsCommand implements Callable<Integer> {
         return true;
     }
 
-    /**
-     * Returns unknown flags and unexpected arguments. Picocli cannot tell the values of unknown
-     * flags from arguments, so an argument after an unknown flag is left out.
-     */
-    private static List<String> misplaced(ParseResult parsed) {
-        List<String> misplaced = new ArrayList<>();
-        boolean afterFlag = false;
-        for (String argument : parsed.unmatched()) {
-            boolean flag = argument.startsWith("-");
-            if (flag || !afterFlag) {
-                misplaced.add(argument);
-            }
-            afterFlag = flag && argument.indexOf('=') < 0;
-        }
-        return misplaced;
-    }
-
     /** Runs the command. Returns the exit code. */
-    abstract int run(Configuration configuration, PrintWriter out) throws StartException, InterruptedException;
+    abstract int run(Configuration configuration, PrintWriter out, PrintWriter err)
+            throws StartException, InterruptedException;
 }

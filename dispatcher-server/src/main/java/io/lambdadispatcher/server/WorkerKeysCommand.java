@@ -33,7 +33,7 @@ final class WorkerKeysCommand extends SettingsCommand {
     }
 
     @Override
-    int run(Configuration configuration, PrintWriter out) throws StartException {
+    int run(Configuration configuration, PrintWriter out, PrintWriter err) throws StartException {
         List<byte[]> common = configuration.find(Settings.WORKERS_SECRET);
         for (FunctionConfiguration function : configuration.functions()) {
             List<byte[]> secrets = function.secrets() == null ? common : function.secrets();

@@ -54,7 +54,7 @@ final class WorkersCommand extends ChangeCommand {
         workers.usageMessage()
                 .description("Drains or replaces workers of a running dispatcher.")
                 .footer("", "dispatcher workers COMMAND --help explains a command.");
-        workers.addOption(Main.help());
+        workers.addOption(Commands.help());
         workers.addSubcommand(
                 "drain",
                 new WorkersCommand(

@@ -61,7 +61,7 @@ class ChangeCommandTest {
     }
 
     private int run(Map<String, String> environment, String... arguments) {
-        CommandLine line = Main.commandLine(environment, () -> {
+        CommandLine line = Commands.commandLine(environment, () -> {
             throw new IllegalStateException("no command here serves");
         });
         line.setOut(new PrintWriter(out));

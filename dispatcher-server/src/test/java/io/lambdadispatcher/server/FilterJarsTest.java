@@ -345,7 +345,7 @@ class FilterJarsTest {
     }
 
     private int run(Map<String, String> environment, String... arguments) {
-        CommandLine line = Main.commandLine(environment, Termination::new);
+        CommandLine line = Commands.commandLine(environment, Termination::new);
         line.setOut(new PrintWriter(out));
         line.setErr(new PrintWriter(err));
         return line.execute(Stream.concat(Stream.of(arguments), Stream.of("--filters-path", jars.toString()))
@@ -428,7 +428,8 @@ class FilterJarsTest {
         }
 
         @Override
-        int run(Configuration configuration, PrintWriter out) throws StartException, InterruptedException {
+        int run(Configuration configuration, PrintWriter out, PrintWriter err)
+                throws StartException, InterruptedException {
             Server server = Server.start(configuration, Map.of());
             try {
                 reload(server);

@@ -46,7 +46,7 @@ class FleetInitCommandTest {
     }
 
     private int run(String... arguments) {
-        CommandLine line = Main.commandLine(Map.of(), Termination::new);
+        CommandLine line = Commands.commandLine(Map.of(), Termination::new);
         line.setOut(new PrintWriter(out));
         line.setErr(new PrintWriter(err));
         return line.execute(arguments);

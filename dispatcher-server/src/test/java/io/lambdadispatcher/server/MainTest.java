@@ -10,8 +10,11 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.lang.reflect.Method;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -50,10 +53,7 @@ class MainTest {
     }
 
     private int run(Supplier<Termination> termination, String... arguments) {
-        CommandLine line = Main.commandLine(Map.of(), termination);
-        line.setOut(new PrintWriter(out));
-        line.setErr(new PrintWriter(err));
-        return line.execute(arguments);
+        return Main.run(Map.of(), termination, new PrintWriter(out), new PrintWriter(err), arguments);
     }
 
     private static Termination alreadyRequested() {
@@ -186,25 +186,53 @@ class MainTest {
                         + " Set --admin-url to the admin port of a running dispatcher.");
     }
 
-    @Test
-    void should_create_only_the_command_that_is_called() {
-        CommandLine all = Main.commandLine(Map.of(), Termination::new);
-        for (String name : all.getSubcommands().keySet()) {
-            assertThat(Main.commandLine(Map.of(), Termination::new, name, "--help")
-                            .getSubcommands())
-                    .containsOnlyKeys(name);
+    /** Loads the program again, and finds no picocli. */
+    private static final class WithoutPicocli extends URLClassLoader {
+        WithoutPicocli() {
+            super(new URL[] {Main.class.getProtectionDomain().getCodeSource().getLocation()}, null);
         }
-        assertThat(Main.commandLine(Map.of(), Termination::new, "server").getSubcommands())
-                .hasSameSizeAs(all.getSubcommands());
+
+        @Override
+        protected Class<?> findClass(String name) throws ClassNotFoundException {
+            if (name.startsWith("picocli.")) {
+                throw new ClassNotFoundException(name);
+            }
+            return name.startsWith("io.lambdadispatcher.server.")
+                    ? super.findClass(name)
+                    : MainTest.class.getClassLoader().loadClass(name);
+        }
+    }
+
+    /** No cache of loaded classes holds picocli, so each start would have to load it again. */
+    @Test
+    void should_read_the_flags_of_serve_without_picocli() throws Exception {
+        try (URLClassLoader loader = new WithoutPicocli()) {
+            Method run = loader.loadClass(Main.class.getName())
+                    .getDeclaredMethod(
+                            "run", Map.class, Supplier.class, PrintWriter.class, PrintWriter.class, String[].class);
+            run.setAccessible(true);
+            String[] arguments = {"serve", "--workers-port", "x"};
+            Supplier<Termination> never = () -> {
+                throw new AssertionError("it starts");
+            };
+            assertThat(run.invoke(null, Map.of(), never, new PrintWriter(out), new PrintWriter(err), arguments))
+                    .isEqualTo(ExitCode.USAGE);
+        }
+        assertThat(err.toString()).contains("got \"x\" (flag --workers-port)");
     }
 
     @Test
     void should_find_the_admin_port_in_the_environment() {
         Map<String, String> environment = Map.of("LAMBDA_DISPATCHER_ADMIN_PORT", "19901");
-        CommandLine line = Main.commandLine(environment, MainTest::alreadyRequested);
-        line.setOut(new PrintWriter(out));
 
-        assertThat(line.execute("status", "--help")).isEqualTo(ExitCode.OK);
+        assertThat(Main.run(
+                        environment,
+                        MainTest::alreadyRequested,
+                        new PrintWriter(out),
+                        new PrintWriter(err),
+                        "status",
+                        "--help"))
+                .isEqualTo(ExitCode.OK);
 
         assertThat(out.toString()).contains("(default: http://127.0.0.1:19901)");
     }
@@ -298,7 +326,10 @@ class MainTest {
     @Test
     void should_refuse_a_flag_without_a_value() {
         assertThat(run("check-config", "--workers-port")).isEqualTo(ExitCode.USAGE);
-        assertThat(err.toString().lines()).hasSize(2).first().asString().contains("--workers-port");
+        assertThat(err.toString().lines())
+                .containsExactly(
+                        "--workers-port: expected [HOST:]PORT, got nothing",
+                        "dispatcher check-config --help-all lists all flags.");
     }
 
     @Test
@@ -308,7 +339,7 @@ class MainTest {
                 .hasSize(2)
                 .first()
                 .asString()
-                .contains("'--workers-port' ([HOST:]PORT) should be specified only once");
+                .isEqualTo("--workers-port ([HOST:]PORT): expected once, got twice");
     }
 
     @Test
@@ -353,7 +384,7 @@ class MainTest {
     void should_show_the_help_of_each_command_on_one_screen() {
         Map<String, String> environment =
                 Map.of(ConfigurationLoader.DEMO_EXAMPLES_VARIABLE, String.join(", ", EXAMPLES));
-        List<CommandLine> commands = new ArrayList<>(List.of(Main.commandLine(environment, Termination::new)));
+        List<CommandLine> commands = new ArrayList<>(List.of(Commands.commandLine(environment, Termination::new)));
         for (int i = 0; i < commands.size(); i++) {
             commands.addAll(commands.get(i).getSubcommands().values());
         }
@@ -362,7 +393,7 @@ class MainTest {
             String name = command.getCommandSpec().qualifiedName();
             StringWriter help = new StringWriter();
             CommandLine program =
-                    Main.commandLine(environment, Termination::new).setOut(new PrintWriter(help));
+                    Commands.commandLine(environment, Termination::new).setOut(new PrintWriter(help));
             assertThat(program.execute((name + " --help").split(" ", 2)[1].split(" ")))
                     .isEqualTo(ExitCode.OK);
             assertThat(help.toString()).startsWith("Usage: " + name + " ");

@@ -63,7 +63,8 @@ public final class SettingTable {
         return byVariable;
     }
 
-    Map<String, Setting<?>> byFlag() {
+    /** Returns all settings by flag, such as {@code --public-plain-port}. */
+    public Map<String, Setting<?>> byFlag() {
         return byFlag;
     }
 }

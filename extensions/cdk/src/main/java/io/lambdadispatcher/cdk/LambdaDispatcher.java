@@ -93,16 +93,6 @@ public final class LambdaDispatcher extends Construct {
     static final int ADMIN_PORT = 9901;
     private static final int WORKER_PORT = 8444;
 
-    /** What the image's HEALTHCHECK says. ECS ignores that one. */
-    private static final List<String> HEALTH_CHECK = List.of(
-            "CMD",
-            "/opt/lambda-dispatcher/java/bin/java",
-            "-XX:TieredStopAtLevel=1",
-            "-XX:+UseSerialGC",
-            "-Xmx16m",
-            "@/opt/lambda-dispatcher/class.path",
-            "io.lambdadispatcher.server.admin.Probe");
-
     private final FargateTaskDefinition task;
     private final FargateService service;
     private final Entrance entrance;
@@ -234,13 +224,6 @@ public final class LambdaDispatcher extends Construct {
                 .portMappings(Stream.of(PUBLIC_PORT, WORKER_PORT, ADMIN_PORT)
                         .map(port -> PortMapping.builder().containerPort(port).build())
                         .toList())
-                .healthCheck(software.amazon.awscdk.services.ecs.HealthCheck.builder()
-                        .command(HEALTH_CHECK)
-                        .interval(Duration.seconds(10))
-                        .timeout(Duration.seconds(3))
-                        .retries(3)
-                        .startPeriod(Duration.seconds(10))
-                        .build())
                 .stopTimeout(Duration.seconds(from.settings.stopSeconds()))
                 .ulimits(List.of(Ulimit.builder()
                         .name(UlimitName.NOFILE)
@@ -324,8 +307,8 @@ public final class LambdaDispatcher extends Construct {
         private @Nullable ContainerImage image;
         private @Nullable IFunction function;
         private CpuArchitecture architecture = CpuArchitecture.X86_64;
-        private int cpu = 1024;
-        private int memoryMiB = 2048;
+        private int cpu = 256;
+        private int memoryMiB = 512;
         private int count = 2;
         private boolean internetFacing;
         private boolean plainHttp;
@@ -545,7 +528,7 @@ public final class LambdaDispatcher extends Construct {
         }
 
         /**
-         * Sets the size of a task. Default: 1024 and 2048.
+         * Sets the size of a task. Default: 256 and 512, which is the smallest size of Fargate.
          *
          * @param cpu 1024 are one vCPU
          * @param memoryMiB that Fargate offers for this CPU

@@ -511,6 +511,13 @@ class LambdaDispatcherTest {
     }
 
     @Test
+    void should_run_on_the_smallest_size_by_default() {
+        assertThat(render(builder -> builder).one("AWS::ECS::TaskDefinition", "Dispatcher"))
+                .containsEntry("Cpu", "256")
+                .containsEntry("Memory", "512");
+    }
+
+    @Test
     void should_run_on_the_size_and_architecture_that_were_chosen() {
         Rendered rendered = render(builder -> builder.size(2048, 4096)
                 .architecture(CpuArchitecture.ARM64)
