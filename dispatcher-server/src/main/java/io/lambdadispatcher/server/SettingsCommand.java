@@ -53,11 +53,13 @@ abstract class SettingsCommand implements Callable<Integer> {
 
     /** Returns picocli's view of this command, which is the same each time. */
     final CommandSpec spec() {
-        if (spec == null) {
-            spec = help().spec(this);
-            describe(spec);
+        CommandSpec created = spec;
+        if (created == null) {
+            created = help().spec(this);
+            describe(created);
+            spec = created;
         }
-        return spec;
+        return created;
     }
 
     /** Creates it only when it is needed, because it loads picocli. */

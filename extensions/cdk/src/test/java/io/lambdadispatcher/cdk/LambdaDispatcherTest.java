@@ -512,7 +512,7 @@ class LambdaDispatcherTest {
 
     @Test
     void should_run_on_the_smallest_size_by_default() {
-        assertThat(render(builder -> builder).one("AWS::ECS::TaskDefinition", "Dispatcher"))
+        assertThat(render(builder -> {}).one("AWS::ECS::TaskDefinition", "Dispatcher"))
                 .containsEntry("Cpu", "256")
                 .containsEntry("Memory", "512");
     }
