@@ -11,6 +11,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
+import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain;
 
 /**
  * The main class, with the commands {@code serve}, {@code demo}, {@code check-config},
@@ -67,7 +68,8 @@ public final class Main {
         Map<String, Supplier<CommandSpec>> commands = new LinkedHashMap<>();
         commands.put("serve", () -> new ServeCommand(environment, termination).spec());
         commands.put("demo", () -> new DemoCommand(environment, termination).spec());
-        commands.put("check-config", () -> new CheckConfigCommand(environment).spec());
+        commands.put(
+                "check-config", () -> new CheckConfigCommand(environment, new DefaultAwsRegionProviderChain()).spec());
         commands.put("worker-keys", () -> new WorkerKeysCommand(environment).spec());
         commands.put("fleet", () -> FleetInitCommand.fleet(environment));
         commands.put("status", () -> new StatusCommand(environment).spec());
