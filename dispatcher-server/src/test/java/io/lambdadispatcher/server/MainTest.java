@@ -74,6 +74,7 @@ class MainTest {
             "--function-launcher=lambda",
             "--function-lambda=api",
             "--function-max-workers=1",
+            "--admin-port=off",
         };
 
         assertThat(line.execute(settings)).isEqualTo(ExitCode.FAILED);
@@ -82,7 +83,7 @@ class MainTest {
                 .containsExactly(
                         "cannot start: launcher lambda: no AWS region is known. Set aws.region, or AWS_REGION");
 
-        settings[3] = "--aws-region=eu-west-1";
+        settings[4] = "--aws-region=eu-west-1";
         assertThat(line.execute(settings)).isEqualTo(ExitCode.OK);
     }
 
