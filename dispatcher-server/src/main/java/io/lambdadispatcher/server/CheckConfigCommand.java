@@ -6,43 +6,51 @@ import io.lambdadispatcher.server.config.Settings;
 import java.io.PrintWriter;
 import java.util.EnumSet;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import software.amazon.awssdk.regions.providers.AwsRegionProvider;
 
 /** Prints all settings with their values and sources, or every error in them. */
 final class CheckConfigCommand extends SettingsCommand {
-    private final Map<String, String> environment;
+    private final AwsRegionProvider regions;
 
-    CheckConfigCommand(Map<String, String> environment) {
+    /** @param regions finds the AWS region if it is not set, as the dispatcher does when it starts */
+    CheckConfigCommand(Map<String, String> environment, AwsRegionProvider regions) {
         super(
                 "check-config",
                 "Prints all settings with their values and sources, or all errors.",
                 EnumSet.allOf(BasicSetting.class),
                 Map.of(),
                 environment);
-        this.environment = environment;
+        this.regions = regions;
     }
 
-    private static boolean needsAws(Configuration configuration) {
-        return configuration.find(Settings.FLEET_TABLE) != null && configuration.fleetFile() == null
-                || configuration.functions().stream()
-                        .anyMatch(function -> function.launcher() == FunctionConfiguration.Launcher.LAMBDA
-                                || function.direct() != null);
+    /** Returns what needs a region; {@code null} = nothing does. */
+    private static @Nullable String needsRegion(Configuration configuration) {
+        if (configuration.find(Settings.FLEET_TABLE) != null && configuration.fleetFile() == null) {
+            return "fleet.table";
+        }
+        boolean calls = configuration.functions().stream()
+                .anyMatch(function ->
+                        function.launcher() == FunctionConfiguration.Launcher.LAMBDA || function.direct() != null);
+        return calls ? "launcher lambda" : null;
     }
 
     @Override
-    int run(Configuration configuration, PrintWriter out, PrintWriter err) {
+    int run(Configuration configuration, PrintWriter out, PrintWriter err) throws StartException {
+        String what = needsRegion(configuration);
+        if (what != null && configuration.find(Settings.AWS_REGION) == null) {
+            try {
+                regions.getRegion();
+            } catch (RuntimeException e) {
+                throw DispatcherAssembly.failed(what, e);
+            }
+        }
         out.print(configuration.report());
         for (FunctionConfiguration function : configuration.functions()) {
             String shares = StartupReport.downstream(function.options().capacity());
             if (!shares.isEmpty()) {
                 out.println("# " + function.options().name() + ": " + shares);
             }
-        }
-        if (needsAws(configuration)
-                && configuration.find(Settings.AWS_REGION) == null
-                && !environment.containsKey("AWS_REGION")) {
-            out.println(
-                    "# aws.region is not set here, and AWS_REGION neither. If the AWS SDK finds no region in a profile"
-                            + " or on the machine, the dispatcher does not start.");
         }
         out.flush();
         return ExitCode.OK;

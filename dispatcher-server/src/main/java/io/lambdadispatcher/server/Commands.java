@@ -9,6 +9,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
+import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain;
 
 /** The commands, as picocli knows them. */
 final class Commands {
@@ -40,7 +41,7 @@ final class Commands {
     private static void add(CommandLine line, Map<String, String> environment, Supplier<Termination> termination) {
         line.addSubcommand(new ServeCommand(environment, termination).spec());
         line.addSubcommand(new DemoCommand(environment, termination).spec());
-        line.addSubcommand(new CheckConfigCommand(environment).spec());
+        line.addSubcommand(new CheckConfigCommand(environment, new DefaultAwsRegionProviderChain()).spec());
         line.addSubcommand(new WorkerKeysCommand(environment).spec());
         line.addSubcommand(FleetInitCommand.fleet(environment));
         line.addSubcommand(new StatusCommand(environment).spec());

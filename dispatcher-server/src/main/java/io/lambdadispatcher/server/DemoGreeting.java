@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.URI;
@@ -52,7 +53,7 @@ final class DemoGreeting {
                                 .replace("{authority}", URI.create(urls.get(0)).getAuthority()))
                         .toList();
             } catch (IOException e) {
-                log.warn("Cannot read {}: {}", whatToTry, e.toString());
+                log.warn("Cannot read {}: {}", whatToTry, PrintableText.ofFailure(e));
             }
         }
         List<String> lines = new ArrayList<>();

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.server.log.OwnerOnly;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -152,7 +153,9 @@ final class StateFile implements AutoCloseable {
         } catch (IOException | RuntimeException e) {
             if (!failing) {
                 log.error(
-                        "state.file {} cannot be written, so a restart would forget what has been spent: {}", file, e);
+                        "state.file {} cannot be written, so a restart would forget what has been spent: {}",
+                        file,
+                        PrintableText.ofFailure(e));
             }
             failing = true;
         }

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
@@ -50,7 +51,7 @@ final class Systemd implements AutoCloseable {
                 cause = e;
             }
         }
-        log.warn("NOTIFY_SOCKET: systemd cannot be told that the service is ready: {}", cause.toString());
+        log.warn("NOTIFY_SOCKET: systemd cannot be told that the service is ready: {}", PrintableText.ofFailure(cause));
         return new Systemd(null);
     }
 
@@ -102,7 +103,7 @@ final class Systemd implements AutoCloseable {
         socket.writeAndFlush(Unpooled.copiedBuffer(state, StandardCharsets.US_ASCII))
                 .addListener(written -> {
                     if (!written.isSuccess()) {
-                        log.warn("systemd was not told {}: {}", state, String.valueOf(written.cause()));
+                        log.warn("systemd was not told {}: {}", state, PrintableText.ofFailure(written.cause()));
                     }
                 });
     }

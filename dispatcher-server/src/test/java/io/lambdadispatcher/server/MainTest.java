@@ -30,6 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
+import software.amazon.awssdk.regions.providers.AwsRegionProviderChain;
 
 class MainTest {
     private static final List<String> EXAMPLES = examples();
@@ -60,6 +61,30 @@ class MainTest {
         Termination termination = new Termination();
         termination.request();
         return termination;
+    }
+
+    @Test
+    void should_refuse_settings_that_need_an_aws_region_if_none_is_known() {
+        CheckConfigCommand command = new CheckConfigCommand(Map.of(), new AwsRegionProviderChain(() -> null));
+        CommandLine line = new CommandLine(command.spec());
+        line.setOut(new PrintWriter(out));
+        line.setErr(new PrintWriter(err));
+        String[] settings = {
+            "--workers-secret=" + SECRET,
+            "--function-launcher=lambda",
+            "--function-lambda=api",
+            "--function-max-workers=1",
+            "--admin-port=off",
+        };
+
+        assertThat(line.execute(settings)).isEqualTo(ExitCode.FAILED);
+        assertThat(out.toString()).isEmpty();
+        assertThat(err.toString().lines())
+                .containsExactly(
+                        "cannot start: launcher lambda: no AWS region is known. Set aws.region, or AWS_REGION");
+
+        settings[4] = "--aws-region=eu-west-1";
+        assertThat(line.execute(settings)).isEqualTo(ExitCode.OK);
     }
 
     @Test

@@ -110,6 +110,7 @@ class ServerTest {
         assertThat(get(server.adminUrl() + "/metrics").body())
                 .contains(
                         "lambda_dispatcher_requests_total{function=\"default\",outcome=\"failed\",status=\"5xx\"} 1.0\n")
+                .contains("lambda_dispatcher_ready 0.0\n")
                 .contains("lambda_dispatcher_client_connections 1.0\n")
                 .contains("lambda_dispatcher_workers{function=\"default\"} 0.0\n");
     }
@@ -127,6 +128,19 @@ class ServerTest {
                 .singleElement()
                 .asString()
                 .contains("\"path\":\"/ping?x\"", "\"status\":503", "\"failure\":\"queue_timeout\"");
+    }
+
+    @Test
+    void should_count_the_lines_that_an_access_log_on_a_full_disk_loses() throws Exception {
+        start(Map.of(Settings.ACCESS_LOG_FILE, "/dev/full"));
+
+        get(server.publicUrls().get(0) + "/ping");
+
+        Await.until(
+                "the line is lost",
+                () -> get(server.adminUrl() + "/metrics")
+                        .body()
+                        .contains("lambda_dispatcher_access_log_dropped_total 1.0\n"));
     }
 
     /**

@@ -292,7 +292,7 @@ class PeersIT {
                         "the fleet is as expected", () -> each.pools().get(0).workers() == 0));
         inFlight.forEach(
                 each -> assertThat(each.orTimeout(10, TimeUnit.SECONDS).join()).startsWith("3 bytes"));
-        assertThat(worker.done().toCompletableFuture().join().reason()).isEqualTo("REQUESTED");
+        assertThat(worker.done().toCompletableFuture().join().reason()).isEqualTo("requested");
         assertThat(handler.drains).containsExactly(DrainReason.REQUESTED);
     }
 }

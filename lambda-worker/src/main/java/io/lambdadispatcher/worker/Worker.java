@@ -376,7 +376,7 @@ public final class Worker implements AutoCloseable {
             return;
         }
         draining = true;
-        because(why.name());
+        because(PrintableText.of(why));
         log.info("worker {} is draining: {}", workerId(), reason);
         Duration grace = shorter(asked, beforeDeadline(DEADLINE_MARGIN));
         if (dispatchers.isRunning()) {
@@ -420,7 +420,13 @@ public final class Worker implements AutoCloseable {
 
     private void finish() {
         WorkerSummary summary = summary();
-        log.info("worker has exited: {}", summary);
+        log.info(
+                "worker {} of function {} has exited after {} requests, of which {} failed: {}",
+                workerId(),
+                config.function(),
+                summary.requests(),
+                summary.failures(),
+                reason);
         if (readyNanos == 0) {
             ready.completeExceptionally(new IllegalStateException("the worker exited before it was ready: " + reason));
         }

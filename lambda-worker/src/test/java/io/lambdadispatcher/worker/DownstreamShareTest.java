@@ -126,7 +126,7 @@ class DownstreamShareTest {
                 new Harness(handler, config -> config.downstreamShare(8).deadline(Duration.ofSeconds(1)))) {
             assertThat(handler.takeNext().connections()).isEqualTo(8);
             assertThat(handler.confirmNext()).isZero();
-            assertThat(harness.summary().reason()).isEqualTo("DEADLINE");
+            assertThat(harness.summary().reason()).isEqualTo("deadline");
         }
     }
 

@@ -63,7 +63,7 @@ class LambdaHandlerTest {
             stream.link().send(new Drain(DrainCode.SCALE_IN, 1_000));
             invoke.get(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
             assertThat(output.toString(StandardCharsets.UTF_8))
-                    .contains("\"requests\":1", "\"failures\":0", "\"reason\":\"SCALE_IN\"", "\"workerId\":\"w1\"");
+                    .contains("\"requests\":1", "\"failures\":0", "\"reason\":\"scale in\"", "\"workerId\":\"w1\"");
         }
     }
 
@@ -88,7 +88,7 @@ class LambdaHandlerTest {
             nowhere = payload(dispatcher);
         }
         assertThatThrownBy(() -> new Ponging().handleRequest(nowhere, new ByteArrayOutputStream(), remaining(1_500)))
-                .hasMessageContaining("worker w1 could not reach a dispatcher: DEADLINE");
+                .hasMessageContaining("worker w1 could not reach a dispatcher: deadline");
     }
 
     private static String answer(Ponging handler, String event) throws Exception {

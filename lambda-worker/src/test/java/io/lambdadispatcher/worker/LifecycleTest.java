@@ -92,7 +92,7 @@ class LifecycleTest {
         Slow handler = new Slow();
         try (Harness harness = new Harness(handler)) {
             harness.worker.drain(DrainReason.REQUESTED);
-            assertThat(harness.summary().reason()).isEqualTo("REQUESTED");
+            assertThat(harness.summary().reason()).isEqualTo("requested");
             handler.started.complete(null);
             assertThat(harness.dispatcher.links()).isEmpty();
             assertThat(handler.drains).isEmpty();
@@ -180,7 +180,7 @@ class LifecycleTest {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
             harness.worker.drain(DrainReason.REQUESTED);
             assertThat(link.takeMessage(Drain.class).reason()).isEqualTo(DrainCode.REQUESTED);
-            assertThat(harness.summary().reason()).isEqualTo("REQUESTED");
+            assertThat(harness.summary().reason()).isEqualTo("requested");
         }
     }
 

@@ -360,7 +360,7 @@ class PeersTest {
             first.send(new Drain(DrainCode.SCALE_IN, 1_000));
             assertThat(second.takeMessage(Drain.class).reason()).isEqualTo(DrainCode.SCALE_IN);
             second.takeMessage(ControlMessage.Goodbye.class);
-            assertThat(harness.summary().reason()).isEqualTo("SCALE_IN");
+            assertThat(harness.summary().reason()).isEqualTo("scale in");
             assertThat(handler.drains).containsExactly(DrainReason.SCALE_IN);
         }
     }

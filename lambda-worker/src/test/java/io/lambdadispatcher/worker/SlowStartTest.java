@@ -216,7 +216,7 @@ class SlowStartTest {
             ScriptedStream stream = dispatcher.takeReady().takeStream();
             assertThat(stream.exchange(get("/")).status()).isEqualTo("200");
             stream.link().send(new Drain(DrainCode.SCALE_IN, 1_000));
-            assertThat(outcome(answer)).contains("\"reason\":\"SCALE_IN\"");
+            assertThat(outcome(answer)).contains("\"reason\":\"scale in\"");
         }
     }
 }

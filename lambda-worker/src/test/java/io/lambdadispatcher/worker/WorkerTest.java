@@ -193,7 +193,7 @@ class WorkerTest {
             response.end();
             assertThat(stream.gather().body()).isEqualTo(SECRET_BYTES);
             assertThat(stream.link().takeMessage(ControlMessage.Goodbye.class).text())
-                    .contains("REQUESTED");
+                    .contains("requested");
             stream.link().awaitClosed();
             WorkerSummary summary = harness.summary();
             assertThat(summary.requests()).isEqualTo(1);
@@ -284,7 +284,7 @@ class WorkerTest {
             response.end();
             busy.gather();
             link.takeMessage(ControlMessage.Goodbye.class);
-            assertThat(harness.summary().reason()).isEqualTo("SCALE_IN");
+            assertThat(harness.summary().reason()).isEqualTo("scale in");
         }
     }
 
@@ -311,7 +311,7 @@ class WorkerTest {
             assertThat(drain.reason()).isEqualTo(DrainCode.DEADLINE);
             // The rest of the last tenth. Nothing is left after the deadline.
             assertThat(drain.graceMillis()).isBetween(1, 600);
-            assertThat(harness.summary().reason()).isEqualTo("DEADLINE");
+            assertThat(harness.summary().reason()).isEqualTo("deadline");
         }
     }
 
@@ -324,7 +324,7 @@ class WorkerTest {
                         .loneTimeout(Duration.ZERO))) {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
             assertThat(link.takeMessage(Drain.class).reason()).isEqualTo(DrainCode.IDLE);
-            assertThat(harness.summary().reason()).isEqualTo("IDLE");
+            assertThat(harness.summary().reason()).isEqualTo("idle");
         }
     }
 

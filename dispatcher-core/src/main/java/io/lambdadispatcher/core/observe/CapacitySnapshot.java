@@ -10,10 +10,8 @@ import org.jspecify.annotations.Nullable;
  * @param desired the number of launched workers that the function should have, within the capacity
  *     policy and the spending limit
  * @param starting workers that have been launched or have dialled in, but are not ready
- * @param ready workers that are ready, ejected and self-launched ones included
+ * @param ready workers that are ready, self-launched ones included
  * @param draining workers that finish their requests and take no new ones
- * @param ejected workers that get no requests for some time, because they failed or were slow while
- *     others were not
  * @param launchesInLastMinute number of launches in the last 60 s, failed ones included
  * @param gbSecondsLastHour GB-seconds of the last hour, calculated from {@link
  *     io.lambdadispatcher.core.options.LaunchLimits#workerMegabytes}. Self-launched workers do not
@@ -32,7 +30,6 @@ public record CapacitySnapshot(
         int starting,
         int ready,
         int draining,
-        int ejected,
         int launchesInLastMinute,
         double gbSecondsLastHour,
         double gbSecondsTotal,

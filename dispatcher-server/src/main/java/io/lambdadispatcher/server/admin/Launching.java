@@ -72,14 +72,13 @@ public final class Launching {
     private static String line(CapacitySnapshot of) {
         return String.format(
                 Locale.ROOT,
-                "%s: %d desired, %d starting, %d ready, %d draining, %d ejected, %d launches in the last minute,"
+                "%s: %d desired, %d starting, %d ready, %d draining, %d launches in the last minute,"
                         + " %.0f GB-s in the last hour, %.0f GB-s in all: %s%n",
                 of.function(),
                 of.desired(),
                 of.starting(),
                 of.ready(),
                 of.draining(),
-                of.ejected(),
                 of.launchesInLastMinute(),
                 of.gbSecondsLastHour(),
                 of.gbSecondsTotal(),

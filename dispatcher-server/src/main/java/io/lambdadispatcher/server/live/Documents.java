@@ -177,11 +177,11 @@ public final class Documents {
         members.put("workersReady", pool.readyWorkers());
         members.put("workersReadyBase", pool.readyBaseWorkers());
         members.put("workersConnected", pool.workers());
+        members.put("workersEjected", pool.ejectedWorkers());
         if (capacity != null) {
             members.put("workersDesired", capacity.desired());
             members.put("workersStarting", capacity.starting());
             members.put("workersDraining", capacity.draining());
-            members.put("workersEjected", capacity.ejected());
             members.put("launchesInLastMinute", capacity.launchesInLastMinute());
             put(members, "launchesBlocked", capacity.blockedReason());
             put(members, "base", base(capacity.base()));

@@ -139,7 +139,7 @@ function scheduled({scheduled: of}) {
 }
 
 function launching(of) {
-  if (of.workersDesired === undefined) return element("p", {class: "soft"}, `${number(of.workersReady)} of ${number(of.workersConnected)} connected workers are ready. None is launched here.`);
+  if (of.workersDesired === undefined) return element("p", {class: "soft"}, `${number(of.workersReady)} of ${number(of.workersConnected)} connected workers are ready${of.workersEjected ? `, ${of.workersEjected} ejected` : ""}. None is launched here.`);
   if (of.launchesBlocked) return element("p", {class: "warn"}, sentence(of.launchesBlocked));
   return of.waitReason === "max_workers" ? element("p", {class: "warn"}, "No more workers may be launched.") : element("p", {class: "soft"}, "Launching is not limited.");
 }

@@ -135,7 +135,6 @@ class AdminServerTest {
                                 1,
                                 2,
                                 0,
-                                0,
                                 4,
                                 12.3,
                                 45.6,
@@ -145,20 +144,7 @@ class AdminServerTest {
                                 new RolloutSnapshot(RolloutSnapshot.State.WATCHING, "7", "8", 10, 1, ""),
                                 null),
                         new CapacitySnapshot(
-                                "b",
-                                5,
-                                0,
-                                0,
-                                0,
-                                0,
-                                9,
-                                0,
-                                0,
-                                null,
-                                null,
-                                null,
-                                null,
-                                "circuit open, the last failure: x")),
+                                "b", 5, 0, 0, 0, 9, 0, 0, null, null, null, null, "circuit open, the last failure: x")),
                 (function, on) -> switched.add(function + " " + on));
         launching.rollouts((function, on) -> switched.add("rollout of " + function + " " + on));
         workers.of(new Shop());
@@ -424,10 +410,11 @@ class AdminServerTest {
 
         readiness.serving(
                 ready::get,
-                () -> List.of(new PoolSnapshot("a", 1, 1, 0, 50, 50, 0), new PoolSnapshot("b", 2, 1, 0, 50, 50, 0)),
                 () -> List.of(
-                        new CapacitySnapshot("a", 1, 0, 1, 0, 0, 1, 0, 0, null, null, null, null, "backing off"),
-                        new CapacitySnapshot("b", 3, 0, 1, 0, 0, 9, 0, 0, null, null, null, null, "circuit open")),
+                        new PoolSnapshot("a", 1, 1, 0, 0, 50, 50, 0), new PoolSnapshot("b", 2, 1, 0, 0, 50, 50, 0)),
+                () -> List.of(
+                        new CapacitySnapshot("a", 1, 0, 1, 0, 1, 0, 0, null, null, null, null, "backing off"),
+                        new CapacitySnapshot("b", 3, 0, 1, 0, 9, 0, 0, null, null, null, null, "circuit open")),
                 Map.of("a", 1, "b", 3, "c", 1));
         assertThat(call("GET", "/ready").statusCode()).isEqualTo(503);
         assertThat(call("GET", "/ready").body())

@@ -96,7 +96,6 @@ class ChangeLogTest {
                 0,
                 0,
                 0,
-                0,
                 null,
                 null,
                 null,

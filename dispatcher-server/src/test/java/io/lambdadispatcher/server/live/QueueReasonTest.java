@@ -10,11 +10,11 @@ import org.junit.jupiter.api.Test;
 
 class QueueReasonTest {
     private static PoolSnapshot pool(int ready, int queued) {
-        return new PoolSnapshot("f", ready, ready, 0, ready * 10, 0, queued);
+        return new PoolSnapshot("f", ready, ready, 0, 0, ready * 10, 0, queued);
     }
 
     private static CapacitySnapshot capacity(int starting, String blockedReason) {
-        return new CapacitySnapshot("f", 2, starting, 1, 0, 0, 0, 0, 0, null, null, null, null, blockedReason);
+        return new CapacitySnapshot("f", 2, starting, 1, 0, 0, 0, 0, null, null, null, null, blockedReason);
     }
 
     @Test
@@ -45,7 +45,7 @@ class QueueReasonTest {
     void should_say_that_no_worker_is_launched_here() {
         assertThat(QueueReason.of(pool(0, 3), null, CapacityPolicy.between(0, 0)))
                 .isEqualTo(new QueueReason(WaitReason.NO_WORKER, "no worker is ready, and none is launched here"));
-        assertThat(QueueReason.of(new PoolSnapshot("f", 1, 0, 0, 10, 0, 3), null, CapacityPolicy.between(0, 0)))
+        assertThat(QueueReason.of(new PoolSnapshot("f", 1, 0, 0, 0, 10, 0, 3), null, CapacityPolicy.between(0, 0)))
                 .as("a worker is draining")
                 .isEqualTo(new QueueReason(WaitReason.ALL_BUSY, "no worker is ready"));
     }

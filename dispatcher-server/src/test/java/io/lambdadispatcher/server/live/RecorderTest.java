@@ -235,7 +235,7 @@ class RecorderTest {
     @Test
     void should_sample_what_happened_in_each_second() {
         History history = new History(recorder);
-        List<PoolSnapshot> pools = List.of(new PoolSnapshot("f", 2, 1, 0, 20, 15, 3));
+        List<PoolSnapshot> pools = List.of(new PoolSnapshot("f", 2, 1, 0, 0, 20, 15, 3));
         end("f", "GET", 200, Outcome.COMPLETED, null);
         history.sample(pools);
         end("f", "GET", 200, Outcome.COMPLETED, null);
@@ -256,7 +256,7 @@ class RecorderTest {
     @Test
     void should_count_responses_by_class_of_status() {
         History history = new History(recorder);
-        List<PoolSnapshot> pools = List.of(new PoolSnapshot("f", 3, 3, 2, 20, 20, 0));
+        List<PoolSnapshot> pools = List.of(new PoolSnapshot("f", 3, 3, 2, 0, 20, 20, 0));
         history.sample(pools);
         for (int status : new int[] {200, 201, 302, 404, 404, 500, 503, 503}) {
             end("f", "GET", status, Outcome.COMPLETED, null);
@@ -292,7 +292,7 @@ class RecorderTest {
     @Test
     void should_split_latencies_into_queue_and_worker() {
         History history = new History(recorder);
-        List<PoolSnapshot> pools = List.of(new PoolSnapshot("f", 1, 1, 0, 1, 1, 0));
+        List<PoolSnapshot> pools = List.of(new PoolSnapshot("f", 1, 1, 0, 0, 1, 1, 0));
         history.sample(pools);
         for (int i = 0; i < 97; i++) {
             endAfter(60, 0, 10, 1, Outcome.COMPLETED);

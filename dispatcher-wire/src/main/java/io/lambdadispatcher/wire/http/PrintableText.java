@@ -1,6 +1,7 @@
 package io.lambdadispatcher.wire.http;
 
 import java.time.Duration;
+import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
@@ -40,6 +41,11 @@ public final class PrintableText {
     public static String of(Duration duration) {
         long millis = duration.toMillis();
         return millis % 1000 == 0 ? millis / 1000 + " s" : millis + " ms";
+    }
+
+    /** Returns the name of a constant in words, for example {@code scale in}. */
+    public static String of(Enum<?> constant) {
+        return constant.name().toLowerCase(Locale.ROOT).replace('_', ' ');
     }
 
     /** Returns the complete text, itself if it is a printable string. */

@@ -210,7 +210,7 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
             dropped.add(taken.size());
             if (!failing) {
                 failing = true;
-                log.warn("The access log cannot be written, and its lines are dropped: {}", e.toString());
+                log.warn("The access log cannot be written, and its lines are dropped: {}", PrintableText.ofFailure(e));
             }
         }
     }

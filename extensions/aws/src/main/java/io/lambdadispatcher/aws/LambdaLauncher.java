@@ -315,7 +315,7 @@ public final class LambdaLauncher implements WorkerLauncher {
                 WorkerExit exit = error == null ? InvokeOutcome.of(response) : InvokeOutcome.of(error);
                 // All fail for nearly the same reason, so one line is enough.
                 if (exit.failed() && told.compareAndSet(false, true)) {
-                    log.warn("warm-up of {}: {}: {}", lambda, exit.cause(), exit.detail());
+                    log.warn("warm-up of {} has failed: {}", lambda, exit.detail());
                 }
             });
         }

@@ -190,13 +190,13 @@ public final class DispatcherMetrics implements DispatcherObserver {
             gauge(Meters.WORKERS, function, workers, PoolSnapshot::workers);
             gauge(Meters.WORKERS_READY, function, workers, PoolSnapshot::readyWorkers);
             gauge(Meters.WORKERS_READY_BASE, function, workers, PoolSnapshot::readyBaseWorkers);
+            gauge(Meters.WORKERS_EJECTED, function, workers, PoolSnapshot::ejectedWorkers);
             gauge(Meters.WORKER_STREAMS, function, workers, PoolSnapshot::streams);
             gauge(Meters.WORKER_STREAMS_FREE, function, workers, PoolSnapshot::free);
             gauge(Meters.QUEUED, function, workers, PoolSnapshot::queued);
             gauge(Meters.WORKERS_DESIRED, function, launching, CapacitySnapshot::desired);
             gauge(Meters.WORKERS_STARTING, function, launching, CapacitySnapshot::starting);
             gauge(Meters.WORKERS_DRAINING, function, launching, CapacitySnapshot::draining);
-            gauge(Meters.WORKERS_EJECTED, function, launching, CapacitySnapshot::ejected);
             gauge(Meters.LAUNCHES_BLOCKED, function, launching, seen -> seen.blockedReason() == null ? 0 : 1);
             gauge(Meters.ROLLOUT, function, launching, DispatcherMetrics::rollout);
             gauge(Meters.BASE_ADVISED, function, launching, DispatcherMetrics::advisedBase);

@@ -158,13 +158,13 @@ class DispatcherMetricsTest {
     @Test
     void should_show_pools_launches_and_clients_as_they_are_at_the_scrape() {
         CapacitySnapshot launching = new CapacitySnapshot(
-                "a", 4, 1, 2, 1, 0, 5, 7.5, 90.5, null, new AdvisedBase(60, 0.2, 0.3), null, null, "the switch is off");
+                "a", 4, 1, 2, 1, 5, 7.5, 90.5, null, new AdvisedBase(60, 0.2, 0.3), null, null, "the switch is off");
         AtomicInteger looks = new AtomicInteger();
         observer.watch(
                 List.of("a", "b"),
                 () -> {
                     looks.incrementAndGet();
-                    return List.of(new PoolSnapshot("a", 3, 2, 1, 100, 60, 7));
+                    return List.of(new PoolSnapshot("a", 3, 2, 1, 0, 100, 60, 7));
                 },
                 () -> List.of(launching),
                 () -> new ClientSnapshot(2, 1000, 4000, 1));

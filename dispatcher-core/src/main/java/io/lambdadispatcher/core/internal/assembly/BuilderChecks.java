@@ -82,8 +82,8 @@ final class BuilderChecks {
     static void requireRoomInLedger(FunctionOptions function) {
         int max = function.capacity().maxWorkers();
         if (max > BudgetLimits.MOST_WORKERS) {
-            throw new IllegalArgumentException("maxWorkers of function '" + function.name() + "': " + max
-                    + ", expected at most " + BudgetLimits.MOST_WORKERS
+            throw new IllegalArgumentException("function '" + function.name() + "': a maximum of " + max
+                    + " workers, expected at most " + BudgetLimits.MOST_WORKERS
                     + " in a fleet, because one entry of the ledger names all of them");
         }
     }

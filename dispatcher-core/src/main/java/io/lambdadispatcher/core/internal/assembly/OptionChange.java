@@ -52,8 +52,9 @@ public final class OptionChange {
                     + "': expected the connections and streams of a worker not to change, because workers have them");
         }
         if (to.capacity().maxWorkers() > 0 && !supervisors().containsKey(to.name())) {
-            throw new IllegalArgumentException("maxWorkers of function '" + to.name() + "': "
-                    + to.capacity().maxWorkers() + ", expected 0, because this dispatcher does not launch its workers");
+            throw new IllegalArgumentException("function '" + to.name() + "': a maximum of "
+                    + to.capacity().maxWorkers()
+                    + " workers, expected 0, because this dispatcher does not launch its workers");
         }
         if (parts.launches().isFleet()) {
             BuilderChecks.requireRoomInLedger(to);

@@ -97,7 +97,7 @@ public final class LaunchSupervisor {
         String function = pool.options().name();
         this.executor = executor;
         this.direct = direct;
-        this.snapshot = new CapacitySnapshot(function, 0, 0, 0, 0, 0, 0, 0, 0, null, null, null, null, null);
+        this.snapshot = new CapacitySnapshot(function, 0, 0, 0, 0, 0, 0, 0, null, null, null, null, null);
         this.history = new LaunchHistory(function, true, 0, List.of(), "");
         this.confined = new Confined(
                 new GuardedLauncher(launcher, function, executor), registry, access, fleet, observer, incidents);

@@ -17,6 +17,7 @@ import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -154,8 +155,10 @@ public final class WorkerRegistry implements WorkerEvents {
     public synchronized PoolSnapshot snapshot(FunctionPool pool) {
         String function = pool.options().name();
         int all = 0;
-        int base = -pool.openWorkers().ejected(true);
-        int launched = -pool.openWorkers().ejected(false);
+        int ejectedBase = pool.openWorkers().ejected(true);
+        int ejectedLaunched = pool.openWorkers().ejected(false);
+        int base = -ejectedBase;
+        int launched = -ejectedLaunched;
         for (RegisteredWorker worker : workers.values()) {
             if (worker.function.equals(function)) {
                 all++;
@@ -170,6 +173,7 @@ public final class WorkerRegistry implements WorkerEvents {
                 all,
                 readyBase + Math.max(0, launched),
                 readyBase,
+                ejectedBase + ejectedLaunched,
                 pool.openWorkers().servingStreams(),
                 pool.free(),
                 pool.pending());
@@ -431,7 +435,7 @@ public final class WorkerRegistry implements WorkerEvents {
             String function = connection.pool().options().name();
             tellSupervisor(function, supervisor -> supervisor.onWorkerDraining(connection.workerId(), reason));
         }
-        log.info("worker {} is draining: {}", connection.workerId(), reason);
+        log.info("worker {} is draining: {}", connection.workerId(), PrintableText.of(reason));
     }
 
     private synchronized boolean startDraining(String workerId, DrainCode reason) {

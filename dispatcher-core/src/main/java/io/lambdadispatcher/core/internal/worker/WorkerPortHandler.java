@@ -96,7 +96,7 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
             ChannelHandlerContext ctx, boolean outbound, Throwable cause, @Nullable Http2Exception error) {
         if (error == null && !(cause instanceof IOException)) {
             log.error(
-                    "worker connection {}: unexpected, the connection is closed",
+                    "worker connection {}: a fault of the dispatcher, please report it. The connection is closed",
                     ctx.channel().remoteAddress(),
                     cause);
             if (admitted != null) {

@@ -144,7 +144,8 @@ class WorkerConnectionTest {
         assertThat(other.failure).isNotNull();
         assertThat(other.failure.detail()).isEqualTo("the worker was lost: " + reason);
         assertThat(log.events()).singleElement().satisfies(line -> {
-            assertThat(line.getFormattedMessage()).endsWith(": unexpected, the connection is closed");
+            assertThat(line.getFormattedMessage())
+                    .endsWith(": a fault of the dispatcher, please report it. The connection is closed");
             assertThat(line.getThrowableProxy().getMessage()).isEqualTo("a bug");
         });
     }

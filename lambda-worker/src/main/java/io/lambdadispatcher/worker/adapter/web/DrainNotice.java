@@ -68,7 +68,7 @@ record DrainNotice(String path, DrainReason reason, Duration grace) {
     private void report(@Nullable Message answer, @Nullable Throwable failure) {
         int status = answer == null ? NO_STATUS : StatusCode.parse(answer.head().status());
         if (StatusCode.isSuccess(status)) {
-            log.info("notified the app at {} that the worker is draining: {}", path, reason);
+            log.info("notified the app at {} that the worker is draining: {}", path, PrintableText.of(reason));
         } else {
             log.warn(
                     "the app could not be notified at {} that the worker is draining: {}",

@@ -216,7 +216,10 @@ public final class Child {
         all.forEach(ProcessHandle::destroy);
         timer = Children.THREAD.schedule(
                 () -> {
-                    log.warn("{} has not exited within {} after SIGTERM. It is killed.", command.name(), grace);
+                    log.warn(
+                            "{} has not exited within {} after SIGTERM. It is killed.",
+                            command.name(),
+                            PrintableText.of(grace));
                     all.forEach(ProcessHandle::destroyForcibly);
                 },
                 grace.toMillis(),

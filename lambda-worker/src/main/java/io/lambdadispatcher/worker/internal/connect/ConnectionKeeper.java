@@ -196,14 +196,14 @@ public final class ConnectionKeeper {
 
     private void onDrainAsked(DrainCode reason, int graceMillis) {
         switch (state) {
-            case IDLE, WAITING -> stopped(false, "drained: " + reason);
+            case IDLE, WAITING -> stopped(false, "drained: " + PrintableText.of(reason));
             case DIALLING, UP, STOPPING -> {
                 state = State.STOPPING;
                 if (connection != null) {
                     connection.drain(reason, graceMillis);
                     if (!connection.isConnected()) {
                         // A connection attempt can take longer than the worker has.
-                        stopped(false, "drained: " + reason);
+                        stopped(false, "drained: " + PrintableText.of(reason));
                     }
                 }
             }
@@ -347,7 +347,7 @@ public final class ConnectionKeeper {
 
         @Override
         public void onDrain(DrainReason reason, Duration grace) {
-            log.info("the dispatcher {} is draining this connection: {}", dialled, reason);
+            log.info("the dispatcher {} is draining this connection: {}", dialled, PrintableText.of(reason));
             if (reason == DrainReason.SHUTDOWN && owner.staysWithout(address)) {
                 if (connection != null) {
                     connection.leave();

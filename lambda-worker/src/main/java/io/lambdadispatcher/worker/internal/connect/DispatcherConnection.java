@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.internal.connect;
 
 import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.worker.ControlCodec;
 import io.lambdadispatcher.wire.worker.ControlMessage;
@@ -301,7 +302,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private void startDraining(DrainCode reason, int graceMillis) {
         state = State.DRAINING;
         drained = true;
-        ending = "drained: " + reason;
+        ending = "drained: " + PrintableText.of(reason);
         setGrace(graceMillis);
         timeout(graceMillis, this::onGraceOver);
         streams.drain(Duration.ofMillis(graceMillis));

@@ -124,7 +124,7 @@ class DrainNoticeTest {
                 });
                 Harness harness = new Harness(handler(app.builder()))) {
             harness.dispatcher.takeReady().send(new Drain(DrainCode.SCALE_IN, graceMillis));
-            assertThat(harness.summary().reason()).isEqualTo("SCALE_IN");
+            assertThat(harness.summary().reason()).isEqualTo("scale in");
             assertThat(logged.events()).singleElement().satisfies(line -> {
                 assertThat(line.getLevel()).isEqualTo(Level.WARN);
                 assertThat(line.getFormattedMessage()).contains("/going", text);

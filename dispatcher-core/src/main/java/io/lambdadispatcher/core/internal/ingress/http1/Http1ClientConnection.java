@@ -301,7 +301,10 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
                 || root instanceof IllegalArgumentException) {
             onMalformed(root);
         } else {
-            log.error("client {}: unexpected", context.client(), cause);
+            log.error(
+                    "client {}: a fault of the dispatcher, please report it. The connection is closed",
+                    context.client(),
+                    cause);
             cut();
         }
     }

@@ -185,7 +185,10 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     protected void onConnectionError(
             ChannelHandlerContext ctx, boolean outbound, Throwable cause, @Nullable Http2Exception error) {
         if (error == null && !(cause instanceof IOException)) {
-            log.error("client {}: unexpected, the connection is closed", context.client(), cause);
+            log.error(
+                    "client {}: a fault of the dispatcher, please report it. The connection is closed",
+                    context.client(),
+                    cause);
         } else {
             log.debug("client {}: connection error: {}", context.client(), PrintableText.startOf(cause));
         }
@@ -471,7 +474,11 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
          * can be served.
          */
         private Http2Exception failed(Http2Stream stream, RuntimeException cause) {
-            log.error("client {}: unexpected, stream {} is reset", context.client(), stream.id(), cause);
+            log.error(
+                    "client {}: a fault of the dispatcher, please report it. Stream {} is reset",
+                    context.client(),
+                    stream.id(),
+                    cause);
             streams.abandon(stream);
             return Http2Exception.streamError(
                     stream.id(), Http2Error.INTERNAL_ERROR, cause, "the request of stream %d failed", stream.id());
