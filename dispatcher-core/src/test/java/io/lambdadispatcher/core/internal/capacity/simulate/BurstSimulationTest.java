@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -101,6 +102,20 @@ class BurstSimulationTest {
         // All requests of the first start are queued, and those behind them wait until they are
         // served: longer than a start, but not longer than two.
         assertThat(run.path.tally.wait.getMaxValue()).isLessThanOrEqualTo(2 * run.path.longestStartNanos);
+    }
+
+    /** Bases, rates, steps, bursts and warm environments are random. */
+    @Test
+    void should_launch_nothing_while_the_base_has_room_for_a_second() {
+        for (int seed = 1; seed <= 100; seed++) {
+            SplittableRandom random = new SplittableRandom(seed);
+            SimulationSettings settings = BurstRun.settings(1 + random.nextInt(4), 2 + random.nextInt(20))
+                    .with(SEED, seed)
+                    .with(WARM_START_PROBABILITY, random.nextInt(3) / 2.0);
+            double[] perSecond = random.doubles(6, 5, 150).toArray();
+            BurstRun run = new BurstRun(settings, random.nextBoolean() ? POISSON : BURSTY, 20, perSecond).runAll();
+            assertThat(run.path.tally.launchesWithRoom).as("seed %d", seed).isZero();
+        }
     }
 
     /**
