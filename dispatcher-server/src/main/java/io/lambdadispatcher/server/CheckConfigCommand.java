@@ -7,21 +7,20 @@ import java.io.PrintWriter;
 import java.util.EnumSet;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import software.amazon.awssdk.regions.providers.AwsRegionProvider;
 
 /** Prints all settings with their values and sources, or every error in them. */
 final class CheckConfigCommand extends SettingsCommand {
-    private final AwsRegionProvider regions;
+    private final Runnable region;
 
-    /** @param regions finds the AWS region if it is not set, as the dispatcher does when it starts */
-    CheckConfigCommand(Map<String, String> environment, AwsRegionProvider regions) {
+    /** @param region fails if the AWS SDK, which a dispatcher asks when it starts, knows no region */
+    CheckConfigCommand(Map<String, String> environment, Runnable region) {
         super(
                 "check-config",
                 "Prints all settings with their values and sources, or all errors.",
                 EnumSet.allOf(BasicSetting.class),
                 Map.of(),
                 environment);
-        this.regions = regions;
+        this.region = region;
     }
 
     /** Returns what needs a region; {@code null} = nothing does. */
@@ -40,7 +39,7 @@ final class CheckConfigCommand extends SettingsCommand {
         String what = needsRegion(configuration);
         if (what != null && configuration.find(Settings.AWS_REGION) == null) {
             try {
-                regions.getRegion();
+                region.run();
             } catch (RuntimeException e) {
                 throw DispatcherAssembly.failed(what, e);
             }

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server;
 
+import io.lambdadispatcher.aws.AwsLocation;
 import io.lambdadispatcher.core.spi.FilterCommand;
 import io.lambdadispatcher.server.config.Settings;
 import java.util.Map;
@@ -9,7 +10,6 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
-import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain;
 
 /** The commands, as picocli knows them. */
 final class Commands {
@@ -41,7 +41,7 @@ final class Commands {
     private static void add(CommandLine line, Map<String, String> environment, Supplier<Termination> termination) {
         line.addSubcommand(new ServeCommand(environment, termination).spec());
         line.addSubcommand(new DemoCommand(environment, termination).spec());
-        line.addSubcommand(new CheckConfigCommand(environment, new DefaultAwsRegionProviderChain()).spec());
+        line.addSubcommand(new CheckConfigCommand(environment, AwsLocation::requireRegion).spec());
         line.addSubcommand(new WorkerKeysCommand(environment).spec());
         line.addSubcommand(FleetInitCommand.fleet(environment));
         line.addSubcommand(new StatusCommand(environment).spec());

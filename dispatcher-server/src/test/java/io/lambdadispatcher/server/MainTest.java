@@ -65,7 +65,8 @@ class MainTest {
 
     @Test
     void should_refuse_settings_that_need_an_aws_region_if_none_is_known() {
-        CheckConfigCommand command = new CheckConfigCommand(Map.of(), new AwsRegionProviderChain(() -> null));
+        CheckConfigCommand command =
+                new CheckConfigCommand(Map.of(), () -> new AwsRegionProviderChain(() -> null).getRegion());
         CommandLine line = new CommandLine(command.spec());
         line.setOut(new PrintWriter(out));
         line.setErr(new PrintWriter(err));

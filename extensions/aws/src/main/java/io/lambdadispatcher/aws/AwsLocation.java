@@ -14,6 +14,7 @@ import software.amazon.awssdk.core.client.config.SdkAdvancedAsyncClientOption;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 import software.amazon.awssdk.http.nio.netty.SdkEventLoopGroup;
 import software.amazon.awssdk.regions.Region;
+import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain;
 import software.amazon.awssdk.retries.DefaultRetryStrategy;
 
 /**
@@ -30,6 +31,16 @@ public abstract sealed class AwsLocation<B extends AwsLocation<B>> permits Lambd
     AwsLocation() {}
 
     abstract B self();
+
+    /**
+     * Looks for the region that clients without {@link #region} use. It may ask the machine's
+     * metadata service, so it blocks.
+     *
+     * @throws software.amazon.awssdk.core.exception.SdkClientException if there is no region
+     */
+    public static void requireRegion() {
+        new DefaultAwsRegionProviderChain().getRegion();
+    }
 
     /**
      * Sets the AWS region, for example {@code eu-central-1}. Default: the SDK's default chain, for

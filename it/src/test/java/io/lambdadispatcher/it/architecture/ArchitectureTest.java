@@ -242,7 +242,9 @@ class ArchitectureTest {
                 .filter(file -> file.getKey().startsWith("dispatcher-core"))
                 .mapToLong(Map.Entry::getValue)
                 .sum();
-        assertThat(core).as("lines of dispatcher-core; raise the number only with its reason").isBetween(20_000L, MOST_CORE_LINES);
+        assertThat(core)
+                .as("lines of dispatcher-core; raise the number only with its reason")
+                .isBetween(20_000L, MOST_CORE_LINES);
         lines.values().removeIf(count -> count <= MOST_LINES);
         assertThat(lines).as("files of more than %d lines", MOST_LINES).isEmpty();
 

@@ -107,7 +107,7 @@ class BurstSimulationTest {
     /** Bases, rates, steps, bursts and warm environments are random. */
     @Test
     void should_launch_nothing_while_the_base_has_room_for_a_second() {
-        for (int seed = 1; seed <= 100; seed++) {
+        for (int seed = 1; seed <= Integer.getInteger("burst.seeds", 15); seed++) {
             SplittableRandom random = new SplittableRandom(seed);
             SimulationSettings settings = BurstRun.settings(1 + random.nextInt(4), 2 + random.nextInt(20))
                     .with(SEED, seed)
