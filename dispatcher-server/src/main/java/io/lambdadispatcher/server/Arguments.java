@@ -49,7 +49,7 @@ record Arguments(Map<String, String> flags, @Nullable Path file, List<String> mi
             }
             afterUnknownFlag = false;
             String next = i + 1 < words.size() ? words.get(i + 1) : null;
-            if (equals < 0 && (next == null || label(next.split("=", 2)[0]) != null)) {
+            if (equals < 0 && (next == null || next.equals(HELP_ALL) || label(next.split("=", 2)[0]) != null)) {
                 throw new AdminCommand.WrongUseException(flag + ": expected " + label + ", got nothing");
             }
             String value = equals < 0 ? words.get(++i) : word.substring(equals + 1);

@@ -349,9 +349,11 @@ class MainTest {
                 .endsWith(" (exit code 2)\n");
     }
 
-    @Test
-    void should_refuse_a_flag_without_a_value() {
-        assertThat(run("check-config", "--workers-port")).isEqualTo(ExitCode.USAGE);
+    @ParameterizedTest
+    @ValueSource(strings = {"", "--help-all", "--workers-secret=x", "--config"})
+    void should_refuse_a_flag_without_a_value(String next) {
+        String[] arguments = ("check-config --workers-port " + next).strip().split(" ");
+        assertThat(run(arguments)).isEqualTo(ExitCode.USAGE);
         assertThat(err.toString().lines())
                 .containsExactly(
                         "--workers-port: expected [HOST:]PORT, got nothing",

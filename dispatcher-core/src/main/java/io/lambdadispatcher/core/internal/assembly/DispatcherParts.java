@@ -169,6 +169,8 @@ public final class DispatcherParts {
         blockedLoops.close();
         incidentTicks.cancel(false);
         process.close();
+        // The program may have ended the event loops on which these workers would do so.
+        inProcess.values().forEach(InProcessWorker::closeWatch);
     }
 
     /** Closes what the program has given to the dispatcher. */

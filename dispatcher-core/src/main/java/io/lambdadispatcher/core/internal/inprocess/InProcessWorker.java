@@ -84,7 +84,7 @@ public final class InProcessWorker implements WorkerLink {
         watch = GlobalEventExecutor.INSTANCE.scheduleWithFixedDelay(
                 this::onCpu, CpuLimit.DELAY_NANOS, CpuLimit.PERIOD_NANOS, TimeUnit.NANOSECONDS);
         if (events.admit(token, this, false) != null) {
-            stopWatch(); // The dispatcher is closing already.
+            closeWatch(); // The dispatcher is closing already.
             return;
         }
         pool.setWithoutTunnels(workerId);
@@ -105,7 +105,8 @@ public final class InProcessWorker implements WorkerLink {
         }
     }
 
-    private void stopWatch() {
+    /** Looks at the processor time no longer. */
+    public void closeWatch() {
         if (watch != null) {
             watch.cancel(false);
         }
@@ -155,7 +156,7 @@ public final class InProcessWorker implements WorkerLink {
 
     private void onSlotsGone() {
         if (ungone.decrementAndGet() == 0) {
-            stopWatch();
+            closeWatch();
             events.onGone(this, Departure.ENDED, goneReason);
             observer.onWorkerDisconnected(pool.options().name(), workerId, true, goneReason);
         }

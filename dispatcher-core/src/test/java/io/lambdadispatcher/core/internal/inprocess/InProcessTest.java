@@ -17,9 +17,13 @@ import io.lambdadispatcher.core.spi.InProcessHandler;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.ref.WeakReference;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -657,5 +661,30 @@ class InProcessTest {
         assertThatThrownBy(() -> dispatcher.limitInProcess("orders", 0))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("expected 1 or more");
+    }
+
+    /** Otherwise, a thread that is not a daemon would look at the processor time for ever. */
+    @Test
+    void should_be_forgotten_if_the_program_ends_its_event_loops_before_it_closes() throws Exception {
+        WeakReference<InProcessHandler> handler = handlerOfClosedDispatcher();
+        Await.until("nothing holds the handler", () -> {
+            System.gc();
+            return handler.refersTo(null);
+        });
+    }
+
+    private static WeakReference<InProcessHandler> handlerOfClosedDispatcher() throws Exception {
+        EventLoopGroup loops = new MultiThreadIoEventLoopGroup(2, NioIoHandler.newFactory());
+        String own = new String("done");
+        InProcessHandler handler = (request, response) -> response.respond(200, own);
+        Dispatcher dispatcher = Dispatcher.builder()
+                .function(FunctionOptions.of("orders"))
+                .inProcess("orders", handler, 2)
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .eventLoopGroup(loops)
+                .start();
+        loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
+        dispatcher.close(Duration.ZERO).toCompletableFuture().get(60, TimeUnit.SECONDS);
+        return new WeakReference<>(handler);
     }
 }
