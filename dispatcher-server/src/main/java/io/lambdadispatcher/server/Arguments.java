@@ -23,8 +23,8 @@ record Arguments(Map<String, String> flags, @Nullable Path file, List<String> mi
     static final Arguments NONE = new Arguments(Map.of(), null, List.of(), false);
 
     /**
-     * Reads {@code --flag=value} and {@code --flag value}. An argument after an unknown flag is left
-     * out, because it may be the value of that flag.
+     * Reads {@code --flag=value} and {@code --flag value}. An argument after an unknown flag is
+     * left out, because it may be the value of that flag.
      *
      * @throws AdminCommand.WrongUseException if a flag has no value, or two
      */

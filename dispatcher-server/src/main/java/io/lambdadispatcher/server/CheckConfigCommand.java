@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 final class CheckConfigCommand extends SettingsCommand {
     private final Runnable region;
 
-    /** @param region fails if the AWS SDK, which a dispatcher asks when it starts, knows no region */
+    /** @param region fails if the AWS SDK knows no region, as if a dispatcher started */
     CheckConfigCommand(Map<String, String> environment, Runnable region) {
         super(
                 "check-config",

@@ -663,7 +663,7 @@ class InProcessTest {
                 .hasMessageContaining("expected 1 or more");
     }
 
-    /** Otherwise, a thread that is not a daemon would look at the processor time for ever. */
+    /** Otherwise, a thread that is not a daemon would look at the processor time forever. */
     @Test
     void should_be_forgotten_if_the_program_ends_its_event_loops_before_it_closes() throws Exception {
         WeakReference<InProcessHandler> handler = handlerOfClosedDispatcher();
