@@ -33,7 +33,7 @@ final class CloudRig implements AutoCloseable {
             .connectTimeout(Duration.ofSeconds(30))
             .version(HttpClient.Version.HTTP_1_1)
             .build();
-    private final Dispatcher dispatcher;
+    final Dispatcher dispatcher;
 
     CloudRig(URI lambdaEndpoint, FunctionOptions function) {
         this(lambdaEndpoint, function, DispatcherObserver.NONE);
