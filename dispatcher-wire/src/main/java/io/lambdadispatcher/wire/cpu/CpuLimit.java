@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
  * How many requests a process should take at once: as many as its application wants, but not more
  * than its processor time suffices for. If more than 95 % of that time is used, the number is
  * lowered to what would use 90 %. If less than 85 % is used, it is raised by a twentieth of the
- * maximum, but not above what would use 90 %. It is never below the number of processors because of
- * the time, because so many requests share none.
+ * maximum, but not above what would use 90 %, and at least by one. It is never below the number of
+ * processors because of the time, because so many requests share none.
  *
  * <p>Open streams that are idle use no time, so they do not lower it. Work without requests does.
  *
@@ -68,7 +68,8 @@ public final class CpuLimit {
         if (share > FULL) {
             sufficient = Math.min(sufficient, Math.max(Math.ceil(processors), enough));
         } else if (share < ROOM) {
-            double raised = Math.min(sufficient + Math.max(1, most / 20.0), enough);
+            // One more in any case: work without requests may use most of the time.
+            double raised = Math.min(sufficient + Math.max(1, most / 20.0), Math.max(enough, (int) sufficient + 1));
             sufficient = Math.min(most, Math.max(sufficient, raised));
         }
     }

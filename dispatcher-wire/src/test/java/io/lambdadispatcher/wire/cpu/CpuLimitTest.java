@@ -85,6 +85,18 @@ class CpuLimitTest {
         assertThat(share()).isBetween(0.7, 0.96);
     }
 
+    /** Two thirds of the time go to other work: then a request more needs less than it seems. */
+    @Test
+    void should_come_up_again_beside_work_without_requests() {
+        full = 100;
+        background = 1;
+        pass(30);
+        assertThat(limit.value()).isEqualTo(1);
+        background = 0.66;
+        pass(30);
+        assertThat(share()).isBetween(0.84, 0.96);
+    }
+
     /** A worker whose requests only compute needs no more of them than it has processors. */
     @ParameterizedTest
     @CsvSource({"0.25, 1", "1, 1", "1.5, 2", "4, 4"})
