@@ -52,7 +52,7 @@ public class BurstAutoConfiguration {
                 .capacity(CapacityPolicy.between(0, properties.maxWorkers()))
                 .queue(QUEUE, START)
                 .launching(LaunchLimits.builder()
-                        .launchTimeout(START.multipliedBy(2))
+                        .launchTimeout(START.multipliedBy(4))
                         .build())
                 .build();
     }
