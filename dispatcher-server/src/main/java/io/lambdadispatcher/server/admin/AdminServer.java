@@ -3,6 +3,7 @@ package io.lambdadispatcher.server.admin;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.wire.http.PrintableText;
+import io.lambdadispatcher.wire.tls.PemFile;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
@@ -93,6 +94,7 @@ public final class AdminServer implements AutoCloseable {
         }
         try {
             return SslContextBuilder.forServer(tls.privateKey(), tls.chain())
+                    .keyStoreType(PemFile.KEY_STORE)
                     .protocols("TLSv1.3", "TLSv1.2")
                     .build();
         } catch (SSLException e) {

@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.worker.PortIdentities;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.options.TlsProfile;
 import io.lambdadispatcher.wire.http.PrintableText;
+import io.lambdadispatcher.wire.tls.PemFile;
 import io.lambdadispatcher.wire.worker.CertificateWriter;
 import io.lambdadispatcher.wire.worker.PortKey;
 import io.netty.handler.codec.http2.Http2SecurityUtil;
@@ -101,6 +102,7 @@ public final class TlsContexts {
 
     private static SslContext build(TlsOptions.Contents contents, String... protocols) {
         SslContextBuilder builder = SslContextBuilder.forServer(contents.privateKey(), contents.chain())
+                .keyStoreType(PemFile.KEY_STORE)
                 .sslProvider(OpenSsl.isAvailable() ? SslProvider.OPENSSL : SslProvider.JDK)
                 .protocols(
                         contents.profile() == TlsProfile.MODERN
