@@ -22,6 +22,7 @@ import io.lambdadispatcher.core.spi.RequestContext;
 import io.lambdadispatcher.core.spi.ResponseFilter;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import java.io.ByteArrayOutputStream;
@@ -43,6 +44,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Filters in a dispatcher whose functions are invoked directly. */
+@EachRelease
 @Timeout(60)
 class FilterTest {
     private static final TrafficPolicy POLICY = TrafficPolicy.builder()

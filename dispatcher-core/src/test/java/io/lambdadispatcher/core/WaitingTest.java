@@ -17,8 +17,8 @@ import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.FunctionInvoker.InvokeResult;
 import io.lambdadispatcher.core.spi.InvokeException;
 import io.lambdadispatcher.core.spi.RouteTarget;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -40,8 +40,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.slf4j.LoggerFactory;
 
 /** Programs that wait for the dispatcher, on its event loop and on other threads. */
+@EachRelease
 @Timeout(60)
-@AnyRelease
 class WaitingTest {
     private static final DispatchRequest GET = DispatchRequest.get("/now").build();
     private static final DispatchRequest GET_LATER =

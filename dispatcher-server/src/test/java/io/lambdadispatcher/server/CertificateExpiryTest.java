@@ -3,6 +3,7 @@ package io.lambdadispatcher.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.netty.pkitesting.CertificateBuilder;
 import java.security.cert.X509Certificate;
@@ -16,6 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+@EachRelease
 class CertificateExpiryTest {
     private final LoggedLines log = LoggedLines.of(CertificateExpiry.class, Level.WARN);
     private final Map<String, Instant> seen = new HashMap<>();

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.netty.handler.ssl.SslContextBuilder;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -11,6 +12,7 @@ import java.security.cert.X509Certificate;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
+@EachRelease
 class DemoCertificateTest {
     @Test
     void should_be_good_for_this_machine_and_readable_by_its_owner_only() throws Exception {

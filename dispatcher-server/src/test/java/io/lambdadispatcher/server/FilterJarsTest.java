@@ -11,6 +11,7 @@ import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationException;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
 import io.lambdadispatcher.server.config.Settings;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.netty.buffer.ByteBuf;
 import java.io.OutputStream;
 import java.io.PrintWriter;
@@ -37,6 +38,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
+@EachRelease
 class FilterJarsTest {
     private static final String SECRET = "0123456789abcdef";
 

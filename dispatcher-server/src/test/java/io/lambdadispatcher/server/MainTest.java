@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.server.config.ConfigurationLoader;
 import io.lambdadispatcher.server.config.Settings;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.wire.worker.PortKey;
 import java.io.IOException;
@@ -32,6 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 import software.amazon.awssdk.regions.providers.AwsRegionProviderChain;
 
+@EachRelease
 class MainTest {
     private static final List<String> EXAMPLES = examples();
     private static final String SECRET = "0123456789abcdef";

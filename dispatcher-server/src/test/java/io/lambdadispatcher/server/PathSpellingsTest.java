@@ -9,7 +9,6 @@ import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.PathRule;
 import io.lambdadispatcher.server.config.Route;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.nio.charset.StandardCharsets;
@@ -27,7 +26,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Routes paths in random spellings. The model is what common servers make of them, written in
  * another way than the code: on bytes, and by lists of segments.
  */
-@AnyRelease
 class PathSpellingsTest {
     private static final List<String> ROUTES = List.of("", "/login", "/a", "/a/b", "/static");
 

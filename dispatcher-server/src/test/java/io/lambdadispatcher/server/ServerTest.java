@@ -11,6 +11,7 @@ import io.lambdadispatcher.server.config.FunctionSettings;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.net.URI;
@@ -38,6 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
  * A whole server on free ports of the loopback, with no worker: every request times out in the
  * pending queue.
  */
+@EachRelease
 class ServerTest {
     private static final String TOKEN = "0123456789abcdef";
 

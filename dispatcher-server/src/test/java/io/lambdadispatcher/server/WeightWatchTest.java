@@ -15,7 +15,6 @@ import io.lambdadispatcher.server.config.ConfigurationLoader;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.Route;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.config.WorkerConfig;
@@ -47,7 +46,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
-@AnyRelease
 class WeightWatchTest {
     private static final Logger LOGGER = (Logger) LoggerFactory.getLogger(WeightWatch.class);
     private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);

@@ -2,7 +2,6 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -26,7 +25,6 @@ import org.junit.jupiter.api.io.TempDir;
  * class path of this module. Complete files in the documents are compared with those of {@code
  * it/consumers}, which are compiled and run.
  */
-@AnyRelease
 class JavaExamplesTest {
     private static final List<String> MODULES = List.of(
             "dispatcher-core",

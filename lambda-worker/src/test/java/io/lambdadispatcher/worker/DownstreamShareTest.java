@@ -3,7 +3,6 @@ package io.lambdadispatcher.worker;
 import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.worker.ControlMessage.Load;
 import io.lambdadispatcher.wire.worker.ControlMessage.Welcome;
 import io.lambdadispatcher.worker.ScriptedDispatcher.Link;
@@ -25,7 +24,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(180)
-@AnyRelease
 class DownstreamShareTest {
 
     /** Records its shares, and confirms them when the test says so. */

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestHandler;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.worker.adapter.function.FunctionHandler;
 import io.lambdadispatcher.worker.adapter.web.WebHandler;
 import io.lambdadispatcher.worker.handler.Handler;
@@ -21,6 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
+@EachRelease
 class HandlerLoaderTest {
     private static final String HERE = HandlerLoaderTest.class.getName();
     private static final String CONSTRUCTOR = ", expected a public class with a public constructor without parameters";

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.lambdadispatcher.wire.worker.PortKey;
 import io.lambdadispatcher.worker.config.Credential;
@@ -32,6 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+@EachRelease
 @Timeout(180)
 class TlsTest {
     private static final X509Bundle SELF_SIGNED = selfSigned("127.0.0.1");

@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker;
 import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.worker.handler.Handler;
@@ -15,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Runs the worker in a separate process, as in production. */
+@EachRelease
 @Timeout(180)
 class WorkerMainTest {
     /** Has a constructor that fails. */

@@ -3,10 +3,8 @@ package io.lambdadispatcher.core.options;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import org.junit.jupiter.api.Test;
 
-@AnyRelease
 class DownstreamBudgetTest {
 
     @Test

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.spi.FilterCommand;
 import io.lambdadispatcher.server.config.Settings;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -17,7 +16,6 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
  * docs/reference/admin-api.yaml has the paths that the admin port serves. {@code AdminApiIT}
  * compares its schemas with the answers.
  */
-@AnyRelease
 class AdminApiDocTest {
     private static final Path DOCS = Path.of("..", "docs", "reference");
 

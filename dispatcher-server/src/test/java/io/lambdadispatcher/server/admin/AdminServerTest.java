@@ -17,6 +17,7 @@ import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.spi.FilterCommand;
 import io.lambdadispatcher.server.status.AdminRequest;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.netty.handler.codec.http.DefaultHttpRequest;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpMethod;
@@ -69,6 +70,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.slf4j.LoggerFactory;
 
+@EachRelease
 class AdminServerTest {
     private static final String TOKEN = "the-second-admin-token";
 

@@ -3,6 +3,7 @@ package io.lambdadispatcher.server.log;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.server.config.LogFormat;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.wire.testkit.HostileText;
 import java.io.File;
 import java.io.IOException;
@@ -19,6 +20,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Runs a process, because Logback configures itself only once, at the start. */
+@EachRelease
 @Timeout(60)
 class LogConfiguratorTest {
     static final class Program {

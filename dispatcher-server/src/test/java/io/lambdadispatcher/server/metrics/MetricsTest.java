@@ -3,6 +3,7 @@ package io.lambdadispatcher.server.metrics;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
@@ -13,6 +14,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+@EachRelease
 class MetricsTest {
     @Test
     void should_show_the_dispatcher_readiness_the_jvm_and_the_allocator() {

@@ -3,7 +3,6 @@ package io.lambdadispatcher.server.status;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.wire.event.Json;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -19,7 +18,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-@AnyRelease
 class StatusTextTest {
     private static final String ATTENTION = """
             {"functions": [

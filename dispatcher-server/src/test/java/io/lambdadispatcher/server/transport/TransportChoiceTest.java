@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.lambdadispatcher.server.config.TransportKind;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.uring.IoUring;
 import org.junit.jupiter.api.Test;
 
+@EachRelease
 class TransportChoiceTest {
     @Test
     void should_prefer_epoll_where_it_loads() {

@@ -3,6 +3,7 @@ package io.lambdadispatcher.wire.cpu;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -11,6 +12,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@EachRelease
 class CpuUseTest {
     private static final String SEPARATE = "1:cpu:/a/b\n2:cpuacct:/a/b\n3:memory:/c\n";
 

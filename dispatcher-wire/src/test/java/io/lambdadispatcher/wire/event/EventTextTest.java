@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
@@ -27,7 +27,7 @@ import tools.jackson.databind.ObjectMapper;
  * What a function reads of any bytes in values, paths and queries, and what a client gets of any
  * text in the function's headers. The model is Java's strict decoder.
  */
-@AnyRelease
+@EachRelease
 class EventTextTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int LIMIT = 1 << 20;

@@ -3,7 +3,6 @@ package io.lambdadispatcher.wire.event;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Map;
@@ -17,7 +16,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-@AnyRelease
 class ResponseReaderTest {
 
     private static FunctionResponse read(EventFormat shape, String json, String method) throws BadResponseException {

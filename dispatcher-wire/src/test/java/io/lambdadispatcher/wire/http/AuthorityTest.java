@@ -2,6 +2,7 @@ package io.lambdadispatcher.wire.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import java.util.List;
 import java.util.Locale;
 import java.util.Random;
@@ -9,6 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+@EachRelease
 class AuthorityTest {
     private static final List<String> HOSTS = List.of("a.example", "b.example", "a", "10.0.0.1", "[::1]", "[fe80::a]");
     private static final List<Integer> PORTS = List.of(80, 443, 8080, 8, 0, 65_535);

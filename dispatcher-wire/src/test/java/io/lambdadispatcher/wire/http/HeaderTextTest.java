@@ -2,7 +2,6 @@ package io.lambdadispatcher.wire.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.netty.util.AsciiString;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -10,7 +9,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-@AnyRelease
 class HeaderTextTest {
     private static boolean isUtf8(byte[] bytes) {
         try {

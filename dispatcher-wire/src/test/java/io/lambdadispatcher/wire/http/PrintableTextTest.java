@@ -2,6 +2,7 @@ package io.lambdadispatcher.wire.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.wire.testkit.HostileText;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -17,6 +18,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
+@EachRelease
 class PrintableTextTest {
     private static final Pattern MODEL = Pattern.compile("[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]");
 

@@ -3,6 +3,7 @@ package io.lambdadispatcher.wire.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import java.security.KeyPair;
 import java.security.PublicKey;
 import java.security.cert.X509Certificate;
@@ -18,6 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@EachRelease
 class PortKeyTest {
 
     /** These vectors are in {@code docs/reference/protocol.md}, for workers in other languages. */

@@ -10,7 +10,6 @@ import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.Ledger.Entry;
 import io.lambdadispatcher.core.spi.LedgerException;
 import io.lambdadispatcher.test.LedgerContract;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.InetAddress;
@@ -47,7 +46,6 @@ import software.amazon.awssdk.services.dynamodb.model.ScalarAttributeType;
 
 /** Runs against DynamoDB Local, and against servers that fail. */
 @EnabledOnOs(value = OS.LINUX, architectures = "amd64", disabledReason = "DynamoDB Local's native library is for amd64")
-@AnyRelease
 class DynamoDbLedgerTest extends LedgerContract {
     private static final String REGION = "eu-central-1";
     private static final String TABLE = "lambda-dispatcher";

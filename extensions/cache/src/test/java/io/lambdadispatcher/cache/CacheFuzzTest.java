@@ -6,7 +6,6 @@ import io.lambdadispatcher.cache.CacheRig.Call;
 import io.lambdadispatcher.cache.CacheRig.Client;
 import io.lambdadispatcher.core.internal.exchange.Failure.Kind;
 import io.lambdadispatcher.core.options.TrafficPolicy;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -30,7 +29,6 @@ import org.junit.jupiter.api.Test;
  * not made for it, whether RFC 9111 lets a shared cache reuse it. {@code -Dcache.pairs=1000000}
  * runs the number that an issue asks for.
  */
-@AnyRelease
 class CacheFuzzTest {
     private static final int PAIRS = Integer.getInteger("cache.pairs", 30_000);
     private static final long SEED = Long.getLong("cache.seed", 20_261_125L);

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.cdklabs.cdknag.AwsSolutionsChecks;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import software.amazon.awscdk.App;
@@ -16,7 +15,6 @@ import software.amazon.awscdk.assertions.Match;
 import software.amazon.awscdk.cxapi.SynthesisMessage;
 
 /** What cdk-nag finds in the templates is mended, or accepted here with its reason. */
-@Tag("any-release")
 class CdkNagTest {
     private static final Map<String, String> ACCEPTED = Map.of(
             "/ExecPolicy/Resource: AwsSolutions-IAM5[Resource::*]",

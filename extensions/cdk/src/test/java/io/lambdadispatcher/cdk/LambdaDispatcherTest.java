@@ -18,7 +18,6 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -59,7 +58,6 @@ import software.amazon.awscdk.services.lambda.VersionAttributes;
 import software.amazon.awscdk.services.s3.Bucket;
 import software.amazon.awscdk.services.sns.Topic;
 
-@Tag("any-release")
 class LambdaDispatcherTest {
     private static final Pattern JAVA = Pattern.compile("(?ms)^```java\\n(.*?)^```$");
     private static final String CERTIFICATE = "arn:aws:acm:eu-west-1:123456789012:certificate/1";

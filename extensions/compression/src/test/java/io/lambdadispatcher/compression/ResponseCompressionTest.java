@@ -10,7 +10,7 @@ import io.lambdadispatcher.core.spi.HeaderFields;
 import io.lambdadispatcher.core.spi.RequestContext;
 import io.lambdadispatcher.wire.http.ContentEncoder;
 import io.lambdadispatcher.wire.http.FlatHeaders;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-@AnyRelease
+@EachRelease
 class ResponseCompressionTest {
     private static final String JSON = "application/json";
     private static final int KIB = 1024;

@@ -10,7 +10,6 @@ import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.testkit.CutLedger;
 import io.lambdadispatcher.core.testkit.RecordingLauncher;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -27,7 +26,6 @@ import org.junit.jupiter.api.Timeout;
 
 /** The metrics of two dispatchers that share a ledger. */
 @Timeout(120)
-@AnyRelease
 class FleetMetricsTest {
     private final ConcurrentMap<String, Ledger.Entry> entries = new ConcurrentHashMap<>();
     private final List<Dispatcher> dispatchers = new ArrayList<>();

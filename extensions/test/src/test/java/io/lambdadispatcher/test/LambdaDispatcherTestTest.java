@@ -10,8 +10,10 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("each-release")
 @LambdaDispatcherTest(LambdaDispatcherTestTest.Greeter.class)
 class LambdaDispatcherTestTest {
     static final class Greeter implements BlockingHandler {

@@ -12,7 +12,6 @@ import com.tngtech.archunit.core.importer.Location;
 import com.tngtech.archunit.core.importer.Locations;
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition;
 import io.lambdadispatcher.it.architecture.Plan.Module;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.module.FindException;
@@ -44,7 +43,6 @@ import org.junit.jupiter.api.Test;
  * Checks the architecture in the bytecode of all modules. {@code plan.txt} defines the allowed
  * dependencies. {@code docs/explanation/architecture.md} describes the purpose of each package.
  */
-@AnyRelease
 class ArchitectureTest {
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
     private static final Path DRAWING = ROOT.resolve("docs/explanation/architecture.svg");

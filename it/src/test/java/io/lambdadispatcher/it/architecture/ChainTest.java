@@ -19,7 +19,6 @@ import io.lambdadispatcher.core.spi.Decision;
 import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.Filter.Phase;
 import io.lambdadispatcher.core.spi.RequestContext;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.local.LocalIoHandler;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -41,7 +40,6 @@ import org.junit.jupiter.api.Test;
  * filters are put, in which order the dispatcher's own filters are created, and which classes can
  * be behind each other. The words are the first sentences of the comments.
  */
-@AnyRelease
 class ChainTest {
     private static final Path ROOT = Path.of("..");
     private static final Path CORE = ROOT.resolve("dispatcher-core/src/main/java/io/lambdadispatcher/core");

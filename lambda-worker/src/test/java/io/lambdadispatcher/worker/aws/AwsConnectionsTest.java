@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.worker.snapshot.SnapshotsOfContext;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -40,6 +41,7 @@ import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
 import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
 
 /** Runs real SDK clients that do not retry, so that each failure of a connection is visible. */
+@EachRelease
 @Timeout(180)
 class AwsConnectionsTest {
     private static final Map<String, AttributeValue> ITEM = Map.of("id", AttributeValue.fromS("1"));

@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.aws;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.URI;
@@ -27,6 +28,7 @@ import software.amazon.awssdk.http.async.SdkAsyncHttpClient;
 import software.amazon.awssdk.http.async.SdkAsyncHttpResponseHandler;
 
 /** Checks that a generation can end however its requests end, so that none is kept forever. */
+@EachRelease
 @Timeout(180)
 class KeptAsyncClientTest {
     private final ImpatientServer server = new ImpatientServer();

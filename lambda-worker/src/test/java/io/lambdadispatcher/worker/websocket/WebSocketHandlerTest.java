@@ -4,7 +4,6 @@ import static io.lambdadispatcher.worker.websocket.ScriptedClient.MASKED;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedStream;
@@ -37,7 +36,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(180)
-@AnyRelease
 class WebSocketHandlerTest {
     private static final int FIN_TEXT = 0x81;
     private static final int CLOSE = 0x88;

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.within;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
 import io.lambdadispatcher.core.observe.CapacitySnapshot.AdvisedBase;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,7 +20,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-@AnyRelease
 class BaseAdviceTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     private static final int HOUR = 3600;

@@ -11,7 +11,6 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,7 +29,6 @@ import org.junit.jupiter.api.Test;
  * and the limits are changed. After each event, the connections that all running workers may have
  * are compared with the limit.
  */
-@AnyRelease
 class DownstreamPropertyTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     private static final long LIFE = 120 * SECOND;

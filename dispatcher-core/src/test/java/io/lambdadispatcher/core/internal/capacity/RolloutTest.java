@@ -15,7 +15,6 @@ import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.RolloutPolicy;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -37,7 +36,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Changes of an alias in virtual time, with the controller that decides in production. A worker
  * starts in two seconds, and each ready worker serves ten requests per second.
  */
-@AnyRelease
 class RolloutTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     private static final int STREAMS = 10;

@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.WorkerSchedule;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -23,6 +24,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** The production controller with a schedule, in virtual time. */
+@EachRelease
 class ScheduleTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     private static final int STREAMS = 10;

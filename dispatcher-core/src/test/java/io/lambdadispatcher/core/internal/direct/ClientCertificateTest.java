@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.options.TlsProfile;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.io.IOException;
@@ -51,6 +52,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Clients with certificates, over HTTP/1.1 and HTTP/2. The function answers with the header. */
+@EachRelease
 class ClientCertificateTest {
     private static final String HEADER = "x-forwarded-client-cert";
 

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.ProcessSnapshot;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.util.concurrent.MockTicker;
 import io.netty.util.concurrent.Ticker;
@@ -14,6 +15,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
+@EachRelease
 class ProcessWatchTest {
     private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
 

@@ -7,7 +7,6 @@ import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,7 +23,6 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Each filter, each pair of filters, and random sets of them keep the contract of requests and
  * responses, whatever their client and their functions do.
  */
-@AnyRelease
 class StageContractTest {
     private static final int WORLDS = Integer.getInteger("contract.worlds", 100);
     private static final int STEPS = 60;

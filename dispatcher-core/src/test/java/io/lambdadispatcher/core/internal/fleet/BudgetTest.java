@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.spi.Ledger;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -15,7 +14,6 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
-@AnyRelease
 class BudgetTest {
     private static final long NOW = 1_790_000_000_123L;
     private static final long MINUTE = 60_000;

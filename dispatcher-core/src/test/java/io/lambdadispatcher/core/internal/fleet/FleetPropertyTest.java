@@ -6,7 +6,6 @@ import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.Kind;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedDispatcher;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedWorker;
 import io.lambdadispatcher.core.options.DownstreamBudget;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -18,7 +17,6 @@ import org.junit.jupiter.api.Test;
  * fleet without faults must recover. {@code -Djvm.flags="-Dfleet.seeds=10000 -Dfleet.first=1"} runs
  * more seeds; a failure names its seed.
  */
-@AnyRelease
 class FleetPropertyTest {
     private static final long SECOND = SimulatedFleet.SECOND;
 

@@ -8,7 +8,6 @@ import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.Kind;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedDispatcher;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedWorker;
 import io.lambdadispatcher.core.spi.Ledger;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.testkit.LoggedLines;
 import java.time.Duration;
 import java.util.HashSet;
@@ -19,7 +18,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a fleet does when one thing happens, in virtual time. */
-@AnyRelease
 class FleetScenarioTest {
     private static final long SECOND = SimulatedFleet.SECOND;
 

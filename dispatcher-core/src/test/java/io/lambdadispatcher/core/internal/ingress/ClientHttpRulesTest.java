@@ -3,7 +3,6 @@ package io.lambdadispatcher.core.internal.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.options.ForwardingPolicy;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.testkit.HeaderBytes;
 import io.lambdadispatcher.wire.testkit.HttpRules;
 import io.lambdadispatcher.wire.testkit.HttpRules.Header;
@@ -32,7 +31,6 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Checks that the rules of HTTP give the same verdicts for HTTP/1.1 clients, HTTP/2 clients, and
  * the embedding program.
  */
-@AnyRelease
 class ClientHttpRulesTest {
 
     private static <T> Stream<Arguments> onEachPath(List<T> rules) {

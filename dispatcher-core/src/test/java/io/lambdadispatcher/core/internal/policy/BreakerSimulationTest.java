@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.observe.BreakerSnapshot;
 import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.options.BreakerPolicy;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -27,7 +26,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  * after 2 s its client gives up, although the function still works on it. {@link #main} prints what
  * happens with and without the breaker.
  */
-@AnyRelease
 class BreakerSimulationTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     private static final long LATENCY = SECOND / 2;

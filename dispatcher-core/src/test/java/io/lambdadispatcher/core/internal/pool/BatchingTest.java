@@ -9,7 +9,6 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -32,7 +31,6 @@ import org.junit.jupiter.params.provider.EnumSource;
  * Runs the pool in virtual time with a hundred simulated workers of 0.29 vCPU, which serve one
  * request after the other. Compares the latency with and without batches, for the same requests.
  */
-@AnyRelease
 class BatchingTest {
     private static final int WORKERS = 100;
     private static final int STREAMS = 100;

@@ -1,6 +1,5 @@
 package io.lambdadispatcher.core.internal.pool;
 
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import java.util.Random;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -10,7 +9,6 @@ import org.junit.jupiter.params.provider.EnumSource;
  * workers and functions do: each request has one end and one report, no byte is lost, and nothing
  * is left. {@code StageContractTest} does the same for the filters in front of them.
  */
-@AnyRelease
 class PoolContractTest {
     private static final int WORLDS = Integer.getInteger("contract.pools", 100);
     private static final int STEPS = 250;

@@ -13,7 +13,6 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
@@ -34,7 +33,6 @@ import org.junit.jupiter.api.Test;
  * server-sent events. The controller, the pool and its two event loops are the real ones, in
  * virtual time. Workers close their sessions when they drain, and the clients connect again.
  */
-@AnyRelease
 class RecycleSimulationTest extends OnTwoLoops {
     private static final int RUNS = Integer.getInteger("recycle.runs", 60);
     private static final int STREAMS = 10;

@@ -8,7 +8,6 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -26,7 +25,6 @@ import org.junit.jupiter.api.Test;
  * random rates, with as many requests as they like. Others behave well: they send short requests,
  * are fast, keep idle streams open, or are slow within their share.
  */
-@AnyRelease
 class SharesPropertyTest {
     private static final int RUNS = Integer.getInteger("shares.runs", 60);
     private static final int TICK_MILLIS = 10;

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.loop.FairQueue;
 import io.lambdadispatcher.core.internal.loop.FairQueue.Ticket;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.util.Arrays;
 import java.util.Random;
@@ -17,7 +16,6 @@ import org.junit.jupiter.api.Test;
  * arrive as can be served. The queue is the real one, with its timeout of 10 s. {@link #main}
  * prints the table that {@code docs/explanation/back-pressure.md} shows.
  */
-@AnyRelease
 class SheddingSimulationTest {
     private static final int STREAMS = 100;
     private static final double SERVICE_MILLIS = 100;

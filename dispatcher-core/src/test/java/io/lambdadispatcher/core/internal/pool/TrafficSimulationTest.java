@@ -9,7 +9,6 @@ import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.TrafficPolicy;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
@@ -19,7 +18,6 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** What policies do for 60,000 requests at 200 requests/s, as long as the published incident. */
-@AnyRelease
 class TrafficSimulationTest {
     private static final int REQUESTS = 60_000;
     private static final double PER_SECOND = 200;

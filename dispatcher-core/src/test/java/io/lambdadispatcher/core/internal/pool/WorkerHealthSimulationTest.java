@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.pool.TrafficSimulation.Behaviour;
 import io.lambdadispatcher.core.options.FunctionOptions;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.ArrayList;
@@ -26,7 +25,6 @@ import org.junit.jupiter.params.provider.MethodSource;
  * all workers alike, or for a moment, must eject none. {@code
  * -Djvm.flags=-Dhealth.seeds=10000} runs more seeds of the second kind; a failure names its seed.
  */
-@AnyRelease
 class WorkerHealthSimulationTest {
     private static final int[] WORKERS = {1, 2, 3, 10, 30};
     private static final int[] RATES = {20, 120, 1_000};

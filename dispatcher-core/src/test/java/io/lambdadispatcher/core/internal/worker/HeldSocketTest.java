@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.testkit.CutLedger;
 import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
@@ -33,6 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** When a dispatcher accepts the clients of a socket that another process may have, too. */
+@EachRelease
 @Timeout(60)
 class HeldSocketTest {
     private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);

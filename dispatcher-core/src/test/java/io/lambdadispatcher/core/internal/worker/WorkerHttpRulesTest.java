@@ -8,7 +8,6 @@ import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.testkit.HttpRules;
 import io.lambdadispatcher.wire.testkit.HttpRules.Body;
 import io.lambdadispatcher.wire.testkit.HttpRules.Header;
@@ -37,7 +36,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Checks the rules of HTTP for responses of workers, as the embedding program receives them. */
-@AnyRelease
 class WorkerHttpRulesTest {
     private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 

@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.amazonaws.services.lambda.runtime.Context;
 import io.lambdadispatcher.wire.event.EventFormat;
 import io.lambdadispatcher.wire.event.Json;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.testkit.HeaderBytes;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.ScriptedStream;
@@ -50,7 +49,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The tests play both the runtime and the dispatcher. */
 @Timeout(180)
 @DisabledOnOs(value = OS.WINDOWS, disabledReason = "the child is a script for a POSIX shell")
-@AnyRelease
 class RuntimeHandlerTest {
     private static final String STREAMING = "Lambda-Runtime-Function-Response-Mode: streaming\r\n";
     private static final String INTEGRATION =

@@ -3,7 +3,6 @@ package io.lambdadispatcher.worker.adapter.runtime;
 import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.worker.ScriptedStream;
 import io.lambdadispatcher.worker.ScriptedStream.Gathered;
 import java.io.IOException;
@@ -37,7 +36,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @Timeout(180)
 @DisabledOnOs(value = OS.WINDOWS, disabledReason = "the child is a script for a POSIX shell")
-@AnyRelease
 class RuntimeSurplusTest {
     private static final int STREAMS = 4;
     private static final int STEPS = 100;

@@ -4,7 +4,6 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedDispatcher;
@@ -36,7 +35,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(120)
-@AnyRelease
 class H2cRelayTest {
     private static final long BODY_BYTES = 64L * 1024 * 1024;
     private static final long MOST_UNDER_WAY_BYTES = 24L * 1024 * 1024;

@@ -4,7 +4,6 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedDispatcher;
@@ -52,7 +51,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  * failure (RFC 9113 sections 5.1 and 8.1).
  */
 @Timeout(180)
-@AnyRelease
 class H2cSurplusTest {
     private static final int STREAMS = 4;
     private static final int STEPS = 100;

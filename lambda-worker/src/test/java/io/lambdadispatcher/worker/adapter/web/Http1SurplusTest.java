@@ -4,7 +4,6 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedStream;
 import io.lambdadispatcher.worker.ScriptedStream.Gathered;
@@ -22,7 +21,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  * response, whatever these bytes are and however they are cut (RFC 9112 section 6.3).
  */
 @Timeout(120)
-@AnyRelease
 class Http1SurplusTest {
     private static final String STOLEN = "set-cookie: sid=attacker\r\n";
     private static final List<String> SURPLUS = List.of(

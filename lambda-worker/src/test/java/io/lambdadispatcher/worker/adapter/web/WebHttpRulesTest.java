@@ -2,7 +2,6 @@ package io.lambdadispatcher.worker.adapter.web;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.testkit.HttpRules;
 import io.lambdadispatcher.wire.testkit.HttpRules.Header;
 import io.lambdadispatcher.wire.testkit.HttpRules.Length;
@@ -43,7 +42,6 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 @Timeout(60)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-@AnyRelease
 class WebHttpRulesTest {
     enum App {
         HTTP1,

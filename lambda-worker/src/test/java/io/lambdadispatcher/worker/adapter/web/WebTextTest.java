@@ -7,7 +7,6 @@ import io.lambdadispatcher.wire.event.EventFormat;
 import io.lambdadispatcher.wire.event.EventWriter;
 import io.lambdadispatcher.wire.event.ResponseReader;
 import io.lambdadispatcher.wire.http.FlatHeaders;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.testkit.HeaderBytes;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedStream;
@@ -31,7 +30,6 @@ import org.junit.jupiter.params.provider.EnumSource;
  * sent: on a worker stream, and through an event of any format and its response.
  */
 @Timeout(120)
-@AnyRelease
 class WebTextTest {
     private static final int ROUNDS = 200;
 

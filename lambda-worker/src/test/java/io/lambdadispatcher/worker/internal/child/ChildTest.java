@@ -9,6 +9,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -30,6 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 /** Runs real processes. */
+@EachRelease
 @Timeout(180)
 @DisabledOnOs(value = OS.WINDOWS, disabledReason = "the children are scripts for a POSIX shell")
 class ChildTest {

@@ -3,7 +3,6 @@ package io.lambdadispatcher.core.internal.capacity.simulate;
 import static io.lambdadispatcher.core.internal.capacity.simulate.SimulationSetting.*;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,7 +19,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  * mean rate with 60 % of its streams. With {@code -Dburst.traces=DIR}, it also follows recorded
  * traffic and prints a table.
  */
-@AnyRelease
 class BurstSimulationTest {
     /** The index of dispersion of the arrivals of one second. */
     private static final double BURSTY = 10;

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.lambdadispatcher.core.internal.capacity.simulate.Timeline.Look;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.LongSupplier;
@@ -13,7 +12,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Tests the capacity controller in virtual time. */
-@AnyRelease
 class SimulationTest {
     private static final long SECOND = 1_000_000_000;
 

@@ -15,7 +15,6 @@ import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -40,7 +39,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Sends random mixes of frames. Those that have no effect end the connection after a bounded amount
  * of work. Clients that send many frames for a reason are never ended.
  */
-@AnyRelease
 class FrameBudgetTest {
     private static final int MAX_FRAMES = 10_000;
     private static final int PRIORITY_UPDATE = 0x10;

@@ -13,7 +13,6 @@ import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
@@ -29,7 +28,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** What the cache and the dispatcher's own filters do to one request. */
-@AnyRelease
 class CacheTogetherTest {
     /** Only deadlines can open it in time. */
     private static final BreakerPolicy BREAKER = BreakerPolicy.builder("test")

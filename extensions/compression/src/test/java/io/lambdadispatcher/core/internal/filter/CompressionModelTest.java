@@ -17,7 +17,6 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.http.FlatHeaders;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -39,7 +38,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  * it combine. Whatever it does, in front of whatever application, it must never believe to have a
  * representation whose bytes are not those of one version.
  */
-@AnyRelease
 class CompressionModelTest {
     private static final long EPOCH = 1_700_000_000_000L;
     private static final int STEPS = 4_000;

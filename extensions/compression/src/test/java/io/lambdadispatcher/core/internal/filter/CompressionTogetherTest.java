@@ -14,7 +14,6 @@ import io.lambdadispatcher.core.internal.filter.StageContractTest.Feature;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
-import io.lambdadispatcher.wire.testkit.AnyRelease;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -31,7 +30,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** What compression and the dispatcher's own filters do to one request. */
-@AnyRelease
 class CompressionTogetherTest {
     private static final CachePolicy CACHE = CachePolicy.builder("test")
             .staleIfError(Duration.ofMinutes(1))

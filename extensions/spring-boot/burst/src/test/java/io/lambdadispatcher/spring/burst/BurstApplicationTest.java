@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import jakarta.servlet.http.HttpServletRequest;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -69,6 +70,7 @@ import org.springframework.web.socket.config.annotation.WebSocketHandlerRegistry
 import org.springframework.web.socket.handler.TextWebSocketHandler;
 
 /** An application of Spring MVC that is its own base. No worker is launched. */
+@EachRelease
 class BurstApplicationTest {
     private final HttpClient client = HttpClient.newHttpClient();
     private final List<Integer> ports = new ArrayList<>();

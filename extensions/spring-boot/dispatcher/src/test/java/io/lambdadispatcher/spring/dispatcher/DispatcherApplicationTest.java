@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.config.Credential;
@@ -40,6 +41,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /** An application with the starter, and workers that dial in over HTTP/2. */
+@EachRelease
 class DispatcherApplicationTest {
     private static final String SECRET = "a secret for tests only";
 

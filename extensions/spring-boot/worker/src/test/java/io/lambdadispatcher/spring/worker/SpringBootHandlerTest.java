@@ -3,6 +3,7 @@ package io.lambdadispatcher.spring.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
@@ -27,6 +28,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.core.env.StandardEnvironment;
 
 /** Workers in one process that serve with one application, as on AWS Lambda. */
+@EachRelease
 class SpringBootHandlerTest {
     private final HttpClient client = HttpClient.newHttpClient();
 

@@ -7,6 +7,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.handler.DrainReason;
@@ -41,6 +42,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.event.ContextClosedEvent;
 
 /** An application of Spring MVC as an external worker. */
+@EachRelease
 class WorkerApplicationTest {
     private final TestPort port = new TestPort();
     private final HttpClient client = HttpClient.newHttpClient();

@@ -2,6 +2,7 @@ package io.lambdadispatcher.spring.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import java.time.Duration;
 import java.util.Map;
@@ -24,6 +25,7 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.io.support.SpringFactoriesLoader;
 
+@EachRelease
 @ExtendWith(OutputCaptureExtension.class)
 class WorkerAutoConfigurationTest {
     private static final String[] COMPLETE = {
