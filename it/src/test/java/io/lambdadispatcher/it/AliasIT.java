@@ -28,6 +28,7 @@ import org.slf4j.LoggerFactory;
  * The dispatcher follows an alias under load over HTTP/1.1 and HTTP/2. It asks every second, and
  * watches a new version for five seconds.
  */
+@StartsPrograms
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(300)
 class AliasIT {

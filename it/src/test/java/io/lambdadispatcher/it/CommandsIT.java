@@ -42,6 +42,7 @@ import org.slf4j.LoggerFactory;
  * The commands that change a running dispatcher, under load over HTTP/1.1 and over h2 with TLS. No
  * request is lost.
  */
+@StartsPrograms
 @Timeout(300)
 class CommandsIT {
     private static final int CLIENTS = 3;

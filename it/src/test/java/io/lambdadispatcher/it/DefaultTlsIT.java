@@ -33,6 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * The worker port has TLS if nothing is said about it, for each kind of worker. All dispatchers and
  * workers are processes.
  */
+@StartsPrograms
 @Timeout(300)
 class DefaultTlsIT {
     private static final String OLD = "the old secret of the test";

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
  * the JVM that has made the cache, and with others. Making the cache includes a launch, which
  * serves requests.
  */
+@StartsPrograms
 @Timeout(300)
 class FunctionCacheIT {
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();

@@ -22,6 +22,7 @@ import org.junit.jupiter.api.condition.EnabledIf;
  *
  * <p>With {@code -Dlive.screenshots=DIRECTORY}, stores images there.
  */
+@StartsPrograms
 @Timeout(240)
 @EnabledIf(
         value = "hasBrowser",

@@ -35,6 +35,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * Tests the live page in a browser, on an admin port for which the test makes up what the
  * dispatcher does.
  */
+@StartsPrograms
 @Timeout(120)
 @EnabledIf(
         value = "io.lambdadispatcher.it.LivePageIT#hasBrowser",

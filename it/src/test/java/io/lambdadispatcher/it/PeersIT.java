@@ -88,7 +88,7 @@ class PeersIT {
         final Queue<String> failures = new ConcurrentLinkedQueue<>();
         private final Dispatcher dispatcher;
         private final CompletableFuture<?> ended;
-        private volatile boolean stopping;
+        private boolean stopping;
 
         Clients(Dispatcher dispatcher, int count) {
             this.dispatcher = dispatcher;
@@ -102,7 +102,7 @@ class PeersIT {
         }
 
         /** Sends requests without a body, with a small one and with a large one. */
-        private void send(int number, CompletableFuture<Void> done) {
+        private synchronized void send(int number, CompletableFuture<Void> done) {
             if (stopping) {
                 done.complete(null);
                 return;
@@ -127,8 +127,13 @@ class PeersIT {
                     });
         }
 
-        Clients stop() {
+        /** No request is sent after it. */
+        synchronized void sendNoMore() {
             stopping = true;
+        }
+
+        Clients stop() {
+            sendNoMore();
             ended.orTimeout(MAX_WAIT.toSeconds(), TimeUnit.SECONDS).join();
             return this;
         }
@@ -182,7 +187,7 @@ class PeersIT {
 
     @AfterEach
     void stop() {
-        fleet.values().forEach(clients -> clients.stopping = true);
+        fleet.values().forEach(Clients::sendNoMore);
         worker.close();
         fleet.keySet()
                 .forEach(each -> each.close(Duration.ZERO).toCompletableFuture().join());
@@ -262,7 +267,7 @@ class PeersIT {
         fleet.values().forEach(clients -> clients.awaitMore(100));
         Dispatcher leaving = List.copyOf(fleet.keySet()).get(0);
         Clients last = fleet.remove(leaving);
-        last.stopping = true;
+        last.sendNoMore();
         leaving.close(Duration.ofSeconds(30)).toCompletableFuture().join();
         assertThat(last.stop().failures).isEmpty();
 

@@ -42,6 +42,7 @@ import org.slf4j.LoggerFactory;
  * The command {@code serve} reloads under load, and no request is lost. Two functions with one
  * worker each share the requests. They differ in the process id in the answer to {@code /debug}.
  */
+@StartsPrograms
 class ReloadIT {
     private static final String TOKEN = "0123456789abcdef";
     private static final Pattern PID = Pattern.compile("\"pid\":(\\d+)");

@@ -39,6 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
  * the old one, on the same socket, with the same workers and the same ledger in a file. Either
  * process is killed at each step.
  */
+@StartsPrograms
 @Alone("connections are closed within fixed times")
 @Timeout(value = 10, unit = TimeUnit.MINUTES)
 class RestartIT {

@@ -41,6 +41,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Runs functions in child processes with AWS's unmodified runtime clients. */
+@StartsPrograms
 @Timeout(500)
 class RuntimeIT {
     private static final Path APPS =

@@ -24,6 +24,7 @@ import org.slf4j.LoggerFactory;
  * The process of a dispatcher is replaced under load over HTTP/1.1 and HTTP/2, alone and as one of
  * a fleet, with listening sockets that another process holds. Workers keep running.
  */
+@StartsPrograms
 @Alone("connections are closed within fixed times")
 class SocketActivationIT {
     private static final int CLIENTS = 4;

@@ -108,11 +108,14 @@ public final class TestSummary {
         return value == null ? "" : value;
     }
 
-    /** A failed assumption has no message, but a stack trace, which begins with it. */
+    /**
+     * A failed assumption has no message, but a stack trace, which begins with it. Of a condition
+     * with a reason, only the reason is shown.
+     */
     private static String reason(XMLStreamReader xml) throws XMLStreamException {
         String message = attribute(xml, "message");
         String text = message.isEmpty() ? xml.getElementText().replaceFirst("^\\S+:\\s*", "") : message;
-        return text.lines().findFirst().orElse("no reason given");
+        return text.lines().findFirst().orElse("no reason given").replaceFirst("^.* ==> ", "");
     }
 
     private String text(Duration time) {

@@ -36,6 +36,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Traces from the dispatcher's program as a collector receives them. */
+@StartsPrograms
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(300)
 class TracingIT {

@@ -39,6 +39,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Clients that send 200 requests/s to worker processes of which some hang, die, are slow or answer
  * 500 or 503. {@code -Dtraffic.requests=60000} runs the published incident at its full length.
  */
+@StartsPrograms
 class TrafficIT {
     private static final int REQUESTS = Integer.getInteger("traffic.requests", 1_400);
 

@@ -38,6 +38,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Tests unmodified web applications, with a client, a dispatcher, a worker process and an
  * application process.
  */
+@StartsPrograms
 class WebIT {
     private static final int LARGE_BYTES = 64 * 1024 * 1024;
 

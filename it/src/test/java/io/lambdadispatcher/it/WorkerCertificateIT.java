@@ -34,6 +34,7 @@ import org.slf4j.LoggerFactory;
  * The certificate of the worker port is replaced under load over HTTP/1.1 and HTTP/2. Connected
  * workers keep their connections, and new ones trust only the new certificate.
  */
+@StartsPrograms
 @Timeout(300)
 class WorkerCertificateIT {
     private static final String TOKEN = "0123456789abcdef";

@@ -3,6 +3,7 @@ package io.lambdadispatcher.it.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.lambdadispatcher.it.StartsPrograms;
 import io.lambdadispatcher.it.fleet.FleetDrill.Event;
 import io.lambdadispatcher.it.fleet.FleetDrill.Result;
 import java.nio.file.Files;
@@ -12,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /** Tests a fleet of three dispatchers in processes of their own, under load. */
+@StartsPrograms
 class FleetFaultsIT {
     /** A busy machine can make a worker seem lost, and another is launched. */
     private static final int MOST_LAUNCHES = 2;
