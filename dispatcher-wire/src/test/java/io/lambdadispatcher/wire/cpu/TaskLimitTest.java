@@ -200,7 +200,6 @@ class TaskLimitTest {
     void should_do_nothing_outside_of_a_task() {
         long threads = threads();
         assertThat(TaskLimit.of(null, PATIENT_MILLIS).processors()).isEqualTo(TaskLimit.NONE);
-        assertThat(TaskLimit.own().processors()).isEqualTo(TaskLimit.NONE);
         assertThat(threads()).isEqualTo(threads);
         assertThat(lines).isEmpty();
     }
