@@ -322,7 +322,7 @@ public final class Worker implements AutoCloseable {
         // would launch another one, which makes the others slower.
         if (deadlineNanos == 0 && config.credential().outlivesDispatcher()) {
             timers.add(home.scheduleWithFixedDelay(
-                    () -> limit.onCpu(System.nanoTime(), CpuUse.now()),
+                    () -> limit.onCpu(System.nanoTime(), CpuUse.nowInTask()),
                     CpuLimit.DELAY_NANOS,
                     CpuLimit.PERIOD_NANOS,
                     TimeUnit.NANOSECONDS));

@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
  * this process that has a limit, or by this process and all processors if there is none. The
  * control group contains the processes that this one has started. Any thread.
  *
+ * <p>If the ECS task has a smaller limit, this limit counts, and the time that the control group of
+ * the container has used. Other containers of the task are not seen.
+ *
  * @param source whose time it is. Only readings with the same source can be compared
  * @param processors the limit, such as 0.5
  * @param usedNanos processor time used so far; 0 = not known
@@ -29,9 +32,14 @@ public record CpuUse(String source, double processors, long usedNanos, long thro
     /** Version 2 has one tree. Version 1 has one for each kind of limit, or joins two of them. */
     private static final List<String> TREES = List.of("", "cpu", "cpu,cpuacct");
 
-    /** Reads a few small files. */
+    /** Reads a few small files. The limit of an ECS task does not count. */
     public static CpuUse now() {
-        return read(MOUNT, MEMBERSHIPS);
+        return read(MOUNT, MEMBERSHIPS, TaskLimit.NONE);
+    }
+
+    /** Reads a few small files. The limit of the ECS task counts soon after the first call. */
+    public static CpuUse nowInTask() {
+        return read(MOUNT, MEMBERSHIPS, TaskLimit.own().processors());
     }
 
     /** Returns the processor time of this process alone; 0 = not known. */
@@ -43,11 +51,11 @@ public record CpuUse(String source, double processors, long usedNanos, long thro
                 .orElse(0L);
     }
 
-    static CpuUse read(Path mount, Path memberships) {
+    static CpuUse read(Path mount, Path memberships, double task) {
         try {
             List<String> lines = Files.exists(memberships) ? Files.readAllLines(memberships) : List.of();
             for (String tree : TREES) {
-                CpuUse found = nearest(mount, tree, lines);
+                CpuUse found = nearest(mount, tree, lines, task);
                 if (found != null) {
                     return found;
                 }
@@ -55,12 +63,18 @@ public record CpuUse(String source, double processors, long usedNanos, long thro
         } catch (IOException | IllegalArgumentException | IndexOutOfBoundsException e) {
             // A limit that cannot be read counts as none.
         }
-        return new CpuUse("process", Runtime.getRuntime().availableProcessors(), processNanos(), -1, 0);
+        return new CpuUse("process", Runtime.getRuntime().availableProcessors(), processNanos(), -1, 0).within(task);
     }
 
-    private static @Nullable CpuUse nearest(Path mount, String tree, List<String> lines) throws IOException {
+    private CpuUse within(double task) {
+        return new CpuUse(source, Math.min(processors, task), usedNanos, throttledNanos, stoppedNanos);
+    }
+
+    private static @Nullable CpuUse nearest(Path mount, String tree, List<String> lines, double task)
+            throws IOException {
         String own = membership(lines, tree.isEmpty() ? "" : "cpu");
         Path root = mount.resolve(tree);
+        CpuUse first = null;
         // A container may see the name that its group has outside: then there is no such directory.
         for (Path group = inside(root, own); group != null && group.startsWith(root); group = group.getParent()) {
             CpuUse use = null;
@@ -70,11 +84,12 @@ public record CpuUse(String source, double processors, long usedNanos, long thro
                 boolean accounted = own.equals(membership(lines, "cpuacct"));
                 use = version1(group, accounted ? mount.resolve("cpuacct").resolve(root.relativize(group)) : group);
             }
-            if (use != null) {
+            if (use != null && use.throttledNanos >= 0 && use.processors <= task) {
                 return use;
             }
+            first = first == null ? use : first;
         }
-        return null;
+        return first == null || task == TaskLimit.NONE ? null : first.within(task);
     }
 
     /** Returns the name of the process's group in the tree of a controller; empty = version 2. */
@@ -93,15 +108,12 @@ public record CpuUse(String source, double processors, long usedNanos, long thro
         return path.startsWith(root) ? path : root;
     }
 
-    private static @Nullable CpuUse version2(Path group) throws IOException {
+    private static CpuUse version2(Path group) throws IOException {
         String[] max = Files.readString(group.resolve("cpu.max")).strip().split(" ");
-        if (max[0].equals("max")) {
-            return null;
-        }
         Map<String, Long> stat = stat(group);
         return of(
                 group,
-                Long.parseLong(max[0]),
+                max[0].equals("max") ? -1 : Long.parseLong(max[0]),
                 Long.parseLong(max[1]),
                 nanos(stat.getOrDefault("usage_usec", 0L)),
                 nanos(stat.getOrDefault("throttled_usec", 0L)),
@@ -109,7 +121,7 @@ public record CpuUse(String source, double processors, long usedNanos, long thro
     }
 
     /** @param accounts the group in the tree of used times, if it has the same processes there */
-    private static @Nullable CpuUse version1(Path group, Path accounts) throws IOException {
+    private static CpuUse version1(Path group, Path accounts) throws IOException {
         Path joined = group.resolve("cpuacct.usage");
         Path usage = Files.exists(joined) ? joined : accounts.resolve("cpuacct.usage");
         Map<String, Long> stat = stat(group);
@@ -122,12 +134,13 @@ public record CpuUse(String source, double processors, long usedNanos, long thro
                 stat);
     }
 
-    private static @Nullable CpuUse of(
+    private static CpuUse of(
             Path group, long quotaMicros, long periodMicros, long used, long throttled, Map<String, Long> stat) {
+        int all = Runtime.getRuntime().availableProcessors();
         if (quotaMicros <= 0 || periodMicros <= 0) {
-            return null;
+            return new CpuUse(group.toString(), all, used, -1, 0);
         }
-        double processors = Math.min(Runtime.getRuntime().availableProcessors(), (double) quotaMicros / periodMicros);
+        double processors = Math.min(all, (double) quotaMicros / periodMicros);
         long stopped = stat.getOrDefault("nr_throttled", 0L) * nanos(periodMicros);
         return new CpuUse(group.toString(), processors, used, throttled, stopped);
     }

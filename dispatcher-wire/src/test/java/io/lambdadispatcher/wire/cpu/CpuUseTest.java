@@ -7,9 +7,11 @@ import io.lambdadispatcher.wire.testkit.EachRelease;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @EachRelease
@@ -26,8 +28,12 @@ class CpuUseTest {
     }
 
     private CpuUse read(String memberships) throws IOException {
+        return read(memberships, TaskLimit.NONE);
+    }
+
+    private CpuUse read(String memberships, double task) throws IOException {
         write("self", memberships);
-        return CpuUse.read(mount, mount.resolve("self"));
+        return CpuUse.read(mount, mount.resolve("self"), task);
     }
 
     private static void assertNoLimit(CpuUse use) {
@@ -111,7 +117,7 @@ class CpuUseTest {
 
     @Test
     void should_use_the_process_without_control_groups() throws IOException {
-        assertNoLimit(CpuUse.read(mount, mount.resolve("none")));
+        assertNoLimit(CpuUse.read(mount, mount.resolve("none"), TaskLimit.NONE));
         assertNoLimit(read("1:cpu:/\n"));
         write("cpu/cpu.cfs_quota_us", "-1\n");
         write("cpu/cpu.cfs_period_us", "100000\n");
@@ -127,6 +133,65 @@ class CpuUseTest {
         assertNoLimit(read("0::/\n"));
         Files.delete(mount.resolve("cpu.stat"));
         assertNoLimit(read("0::/\n"));
+    }
+
+    /** As in a container of a task on Fargate, which may also contain a web application. */
+    @Test
+    void should_take_the_limit_of_the_task_and_the_time_of_the_container() throws IOException {
+        version2(".", "max 100000");
+        assertThat(read("0::/\n", 0.25)).isEqualTo(new CpuUse(mount.toString(), 0.25, 7_000_000, -1, 0));
+    }
+
+    @Test
+    void should_take_the_limit_of_the_task_and_the_time_of_the_container_of_version_1() throws IOException {
+        version1("cpu,cpuacct", "");
+        write("cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+        write("cpu,cpuacct/cpuacct.usage", "77000\n");
+        assertThat(read("4:cpu,cpuacct:/ecs/task/container\n", 0.25))
+                .isEqualTo(new CpuUse(mount.resolve("cpu,cpuacct").toString(), 0.25, 77_000, -1, 0));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0.25, 0.25", "0.5, 0.5", "4, 0.5"})
+    void should_take_the_smaller_limit_of_the_task_and_the_container(double task, double least) throws IOException {
+        version2(".", "50000 100000");
+        assertThat(read("0::/\n", task))
+                .isEqualTo(new CpuUse(mount.toString(), least, 7_000_000, 98_765_000, 2_000_000_000L));
+    }
+
+    /** The group of the task contains its other containers, too, and says what was throttled. */
+    @Test
+    void should_prefer_the_group_of_the_task_if_it_can_be_seen() throws IOException {
+        version2("ecs/task", "25000 100000");
+        version2("ecs/task/container", "max 100000");
+        CpuUse use = read("0::/ecs/task/container\n", 0.25);
+        assertThat(use.source()).isEqualTo(mount.resolve("ecs/task").toString());
+        assertThat(use.throttledNanos()).isPositive();
+    }
+
+    @Test
+    void should_take_the_limit_of_the_task_and_the_time_of_the_process_without_control_groups() throws IOException {
+        CpuUse use = read("", 0.25);
+        assertThat(use.source()).isEqualTo("process");
+        assertThat(use.processors()).isEqualTo(0.25);
+        assertThat(read("", 1_000)).extracting(CpuUse::processors).isEqualTo((double)
+                Runtime.getRuntime().availableProcessors());
+    }
+
+    @Test
+    void should_take_fewer_requests_in_a_task_whose_time_is_used_up() throws IOException {
+        CpuLimit inTask = new CpuLimit(100);
+        CpuLimit alone = new CpuLimit(100);
+        for (int second = 1; second <= 2; second++) {
+            long nanos = TimeUnit.SECONDS.toNanos(second);
+            version2(".", "max 100000");
+            write("cpu.stat", "usage_usec " + second * 250_000 + "\n");
+            inTask.onPeriod(nanos, read("0::/\n", 0.25));
+            write("cpu.max", "100000 100000\n");
+            alone.onPeriod(nanos, read("0::/\n"));
+        }
+        assertThat(inTask.value()).isEqualTo(90);
+        assertThat(alone.value()).isEqualTo(100);
     }
 
     /** Some kernels stop threads before the whole quota is used. */

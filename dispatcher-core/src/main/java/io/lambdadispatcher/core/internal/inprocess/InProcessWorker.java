@@ -128,7 +128,7 @@ public final class InProcessWorker implements WorkerLink {
     }
 
     private synchronized void onCpu() {
-        wanted.onPeriod(System.nanoTime(), CpuUse.now());
+        wanted.onPeriod(System.nanoTime(), CpuUse.nowInTask());
         apply();
     }
 
