@@ -18,7 +18,8 @@ import io.lambdadispatcher.micrometer.DispatcherMetrics;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.micrometer.core.instrument.Gauge;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -27,9 +28,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Pattern;
@@ -38,6 +41,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
@@ -53,7 +57,15 @@ class IncidentsIT {
 
     private static final LoggedLines log =
             LoggedLines.of("io.lambdadispatcher.core.internal.loop.Incidents", Level.WARN);
-    private static final SimpleMeterRegistry metrics = new SimpleMeterRegistry();
+
+    /** Lines of the dispatcher, and of the workers in this JVM. */
+    private static final LoggedLines all = LoggedLines.of("io.lambdadispatcher", Level.INFO);
+
+    private static final PrometheusMeterRegistry metrics = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+
+    /** All lines of the metrics so far. */
+    private static final Set<String> scraped = new HashSet<>();
+
     private static final CutLedger ledger = new CutLedger(Ledger.inMemory());
     private static final List<Process> failing = new ArrayList<>();
 
@@ -66,9 +78,10 @@ class IncidentsIT {
     @BeforeAll
     static void begin() throws Exception {
         launcher.version = "7";
+        DispatcherMetrics observer = new DispatcherMetrics(metrics);
         rig = Rig.start(
-                Rig.function().build(),
-                new DispatcherMetrics(metrics),
+                Rig.function().queue(10, MOST_WAIT).build(),
+                observer,
                 builder -> builder.eventLoops(1)
                         .limits(HttpLimits.builder()
                                 .maxConnections(MAX_CONNECTIONS)
@@ -96,11 +109,13 @@ class IncidentsIT {
                             }
                             return RouteTarget.of(path.startsWith("/busy") ? "busy" : "demo");
                         }));
+        observer.watch(rig.dispatcher);
         for (Kind kind : Kind.values()) {
             cause(kind);
             Await.until(kind + " begins", MOST_WAIT, () -> has("incident begins: ", kind));
             // The log is told first.
             Await.until(kind + " is counted", MOST_WAIT, () -> open(kind) > 0);
+            scrape();
         }
         ledger.setCutOff(false);
         rig.dispatcher.setLaunching("paused", true);
@@ -121,6 +136,7 @@ class IncidentsIT {
     static void end() throws Exception {
         rig.close();
         log.close();
+        all.close();
     }
 
     /** Makes the incident begin. A new kind needs a case here. */
@@ -128,10 +144,18 @@ class IncidentsIT {
         switch (kind) {
             case REQUESTS_REFUSED -> get("/busy");
             case REQUESTS_FAILED -> {
-                Process worker = rig.process(1, 4, Rig.DEMO);
+                List<Process> worker = new ArrayList<>();
+                exchange("GET", "/ping", () -> {
+                    Await.until("the request waits", () -> {
+                        scrape();
+                        return rig.pool().queued() > 0;
+                    });
+                    scrape();
+                    worker.add(rig.process(1, 4, Rig.DEMO));
+                });
                 exchange("POST", "/silent", () -> {
                     Await.until("the worker has the request", () -> rig.pool().free() < 4);
-                    worker.destroyForcibly();
+                    worker.get(0).destroyForcibly();
                 });
             }
             case CONNECTIONS_REFUSED -> {
@@ -235,6 +259,10 @@ class IncidentsIT {
         };
     }
 
+    private static void scrape() {
+        metrics.scrape().lines().forEach(scraped::add);
+    }
+
     private static List<String> lines() {
         return log.events().stream()
                 .filter(line -> line.getLevel() == Level.WARN)
@@ -266,6 +294,46 @@ class IncidentsIT {
         assertThat(lines())
                 .filteredOn(line -> line.startsWith("incident ends: " + words(kind)))
                 .hasSize(1);
+    }
+
+    /** What the rules of {@code alerts.yaml} look for. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "RequestsFail              | request_failures_total{failure=\"queue_full\",function=\"busy\"} [1-9].*",
+                "RequestsFail              | requests_total{function=\"busy\",outcome=\"failed\",status=\"5xx\"} [1-9].*",
+                "HandlersFail              | requests_total{function=\"demo\",outcome=\"completed\",status=\"5xx\"} [1-9].*",
+                // Starting a JVM takes longer than the half second of the rule.
+                "RequestsWait              | request_queue_seconds_max{function=\"demo\"} ([1-9]|0\\.[5-9]).*",
+                "TooFewWorkers             | workers_desired{function=\"launched\"} 1.0",
+                "TooFewWorkers             | workers_ready{function=\"launched\"} 0.0",
+                "LaunchesBlocked           | launches_blocked{function=\"paused\"} 1.0",
+                "LaunchesBlocked           | requests_queued{function=\"demo\"} 1.0",
+                "VersionsDiffer            | incidents{function=\"versions\",kind=\"versions_differ\"} 1.0",
+                "LaunchesFail              | launches_ended_total{function=\"launched\",result=\"failed\"} [1-9].*",
+                "WorkersLost               | worker_connections_closed_total{end=\"lost\",function=\"demo\"} [1-9].*",
+                "WorkersEjected            | workers_ejected{function=\"demo\"} 1.0",
+                "WorkerConnectionsRejected | worker_rejections_total [1-9].*",
+                "DispatcherShort           | incidents{function=\"none\",kind=\"dispatcher_short\"} 1.0",
+                "ConnectionsRefused        | incidents{function=\"none\",kind=\"connections_refused\"} 1.0",
+            })
+    void should_show_in_the_metrics_what_an_alert_looks_for(String alert, String line) {
+        Pattern wanted =
+                Pattern.compile("lambda_dispatcher_" + line.replace("{", "\\{").replace("}", "\\}"));
+        assertThat(scraped).as(alert).anyMatch(wanted.asMatchPredicate());
+    }
+
+    /** Records, durations and constants are for programs. */
+    @Test
+    void should_have_no_names_of_java_in_the_log() {
+        Pattern java = Pattern.compile("\\bPT\\d|\\w\\[\\w+="
+                + "|\\b(LOST|ENDED|FAILED|NOT_READY|DEADLINE|SCALE_IN|IDLE|REQUESTED|SHUTDOWN|LEAVING)\\b");
+        assertThat(all.events())
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .anyMatch(line -> line.contains(" is draining: ") || line.contains(" is ready"))
+                .noneMatch(java.asPredicate());
     }
 
     /** Operators read in the line which worker is ejected, and why. */

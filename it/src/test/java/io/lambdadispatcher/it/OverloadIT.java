@@ -7,7 +7,10 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.micrometer.DispatcherMetrics;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
@@ -24,6 +27,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -153,10 +157,17 @@ class OverloadIT {
      */
     @Test
     void should_close_those_who_read_nothing() throws Exception {
-        for (int i = 0; i < 150; i++) {
-            attacker("GET /read HTTP/1.1\r\nhost: a\r\n\r\n");
-        }
-        Await.until("memory is used up", () -> observer.protections.contains(Protection.MEMORY_CUT));
+        PrometheusMeterRegistry metrics = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        new DispatcherMetrics(metrics).watch(rig.dispatcher);
+        Await.until("the metric says that memory is used up", () -> {
+            for (int i = 0; i < 10; i++) {
+                attacker("GET /read HTTP/1.1\r\nhost: a\r\n\r\n");
+            }
+            return Pattern.compile("lambda_dispatcher_client_memory_level [23]")
+                    .matcher(metrics.scrape())
+                    .find();
+        });
+        Await.until("a client is cut off", () -> observer.protections.contains(Protection.MEMORY_CUT));
         verifyGoodClient();
     }
 
