@@ -55,6 +55,9 @@ class IncidentsIT {
     private static final int MAX_CONNECTIONS = 40;
     private static final long BLOCKED_NANOS = TimeUnit.MILLISECONDS.toNanos(600);
 
+    /** Longer than the rule RequestsWait permits. */
+    private static final long LONG_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(600);
+
     private static final LoggedLines log =
             LoggedLines.of("io.lambdadispatcher.core.internal.loop.Incidents", Level.WARN);
 
@@ -114,8 +117,10 @@ class IncidentsIT {
             cause(kind);
             Await.until(kind + " begins", MOST_WAIT, () -> has("incident begins: ", kind));
             // The log is told first.
-            Await.until(kind + " is counted", MOST_WAIT, () -> open(kind) > 0);
-            scrape();
+            Await.until(kind + " is counted", MOST_WAIT, () -> {
+                scrape();
+                return wasCounted(kind);
+            });
         }
         ledger.setCutOff(false);
         rig.dispatcher.setLaunching("paused", true);
@@ -151,12 +156,14 @@ class IncidentsIT {
                         return rig.pool().queued() > 0;
                     });
                     scrape();
+                    Await.nanoTime(System.nanoTime() + LONG_WAIT_NANOS);
                     worker.add(rig.process(1, 4, Rig.DEMO));
                 });
                 exchange("POST", "/silent", () -> {
                     Await.until("the worker has the request", () -> rig.pool().free() < 4);
                     worker.get(0).destroyForcibly();
                 });
+                Await.until("the worker is lost", MOST_WAIT, () -> has("incident begins: ", Kind.WORKERS_LOST));
             }
             case CONNECTIONS_REFUSED -> {
                 List<Socket> sockets = new ArrayList<>();
@@ -270,6 +277,19 @@ class IncidentsIT {
                 .toList();
     }
 
+    /**
+     * Returns whether the metric has said that an incident of the kind begins. On a slow machine, it
+     * is over when others begin.
+     */
+    private static boolean wasCounted(Kind kind) {
+        String metric = String.format(
+                Locale.ROOT,
+                "lambda_dispatcher_incidents{function=\"%s\",kind=\"%s\"} ",
+                function(kind).isEmpty() ? "none" : function(kind),
+                kind.name().toLowerCase(Locale.ROOT));
+        return scraped.stream().anyMatch(line -> line.startsWith(metric) && !line.endsWith(" 0.0"));
+    }
+
     /** Returns how many incidents of the kind go on, as the metric says. */
     private static double open(Kind kind) {
         return metrics.getMeters().stream()
@@ -305,19 +325,18 @@ class IncidentsIT {
                 "RequestsFail              | request_failures_total{failure=\"queue_full\",function=\"busy\"} [1-9].*",
                 "RequestsFail              | requests_total{function=\"busy\",outcome=\"failed\",status=\"5xx\"} [1-9].*",
                 "HandlersFail              | requests_total{function=\"demo\",outcome=\"completed\",status=\"5xx\"} [1-9].*",
-                // Starting a JVM takes longer than the half second of the rule.
                 "RequestsWait              | request_queue_seconds_max{function=\"demo\"} ([1-9]|0\\.[5-9]).*",
                 "TooFewWorkers             | workers_desired{function=\"launched\"} 1.0",
                 "TooFewWorkers             | workers_ready{function=\"launched\"} 0.0",
                 "LaunchesBlocked           | launches_blocked{function=\"paused\"} 1.0",
                 "LaunchesBlocked           | requests_queued{function=\"demo\"} 1.0",
-                "VersionsDiffer            | incidents{function=\"versions\",kind=\"versions_differ\"} 1.0",
+                "VersionsDiffer            | incidents{function=\"versions\",kind=\"versions_differ\"} [1-9].*",
                 "LaunchesFail              | launches_ended_total{function=\"launched\",result=\"failed\"} [1-9].*",
                 "WorkersLost               | worker_connections_closed_total{end=\"lost\",function=\"demo\"} [1-9].*",
                 "WorkersEjected            | workers_ejected{function=\"demo\"} 1.0",
                 "WorkerConnectionsRejected | worker_rejections_total [1-9].*",
-                "DispatcherShort           | incidents{function=\"none\",kind=\"dispatcher_short\"} 1.0",
-                "ConnectionsRefused        | incidents{function=\"none\",kind=\"connections_refused\"} 1.0",
+                "DispatcherShort           | incidents{function=\"none\",kind=\"dispatcher_short\"} [1-9].*",
+                "ConnectionsRefused        | incidents{function=\"none\",kind=\"connections_refused\"} [1-9].*",
             })
     void should_show_in_the_metrics_what_an_alert_looks_for(String alert, String line) {
         Pattern wanted =

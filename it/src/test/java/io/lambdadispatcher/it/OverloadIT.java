@@ -2,6 +2,7 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -27,7 +28,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -41,6 +41,11 @@ class OverloadIT {
     private static final int LIMIT = 16 << 20;
 
     private static final RecordingObserver observer = new RecordingObserver();
+
+    private static final PrometheusMeterRegistry metrics = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+
+    /** The metrics when a client was cut off. The level decreases within the same task. */
+    private static volatile String metricsAtCut = "";
 
     private static Rig rig;
     private static Path large;
@@ -62,9 +67,18 @@ class OverloadIT {
                 observer,
                 builder -> builder.limits(limits)
                         .eventLoops(1)
+                        .observer(new DispatcherObserver() {
+                            @Override
+                            public void onProtection(Protection protection) {
+                                if (protection == Protection.MEMORY_CUT) {
+                                    metricsAtCut = metrics.scrape();
+                                }
+                            }
+                        })
                         .function(parked)
                         .router(head ->
                                 RouteTarget.of(head.path().toString().startsWith("/parked") ? "parked" : "demo")));
+        new DispatcherMetrics(metrics).watch(rig.dispatcher);
         large = Files.write(Files.createTempFile("overload", ".bin"), new byte[16 << 20]);
         Map<String, String> variables = new HashMap<>(Rig.DEMO);
         variables.put("DEMO_FILE", large.toString());
@@ -157,17 +171,11 @@ class OverloadIT {
      */
     @Test
     void should_close_those_who_read_nothing() throws Exception {
-        PrometheusMeterRegistry metrics = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
-        new DispatcherMetrics(metrics).watch(rig.dispatcher);
-        Await.until("the metric says that memory is used up", () -> {
-            for (int i = 0; i < 10; i++) {
-                attacker("GET /read HTTP/1.1\r\nhost: a\r\n\r\n");
-            }
-            return Pattern.compile("lambda_dispatcher_client_memory_level [23]")
-                    .matcher(metrics.scrape())
-                    .find();
-        });
+        for (int i = 0; i < 150; i++) {
+            attacker("GET /read HTTP/1.1\r\nhost: a\r\n\r\n");
+        }
         Await.until("a client is cut off", () -> observer.protections.contains(Protection.MEMORY_CUT));
+        assertThat(metricsAtCut).contains("lambda_dispatcher_client_memory_level 3.0\n");
         verifyGoodClient();
     }
 
