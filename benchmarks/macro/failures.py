@@ -22,6 +22,7 @@ import fcntl
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -130,7 +131,7 @@ class Load:
         # As any client, it does not use a connection that was closed, and sends a GET again that was not answered on a kept connection.
         while self.idle:
             reader, writer = self.idle.pop()
-            if reader.at_eof():
+            if is_closed(reader, writer):
                 writer.close()
                 continue
             try:
@@ -169,6 +170,16 @@ class Load:
     def stop(self):
         self.ended = True
         self.thread.join()
+
+
+def is_closed(reader, writer):
+    """Whether the server has closed an idle connection, even if the event loop is late and does not know it yet."""
+    descriptor = writer.get_extra_info("socket").fileno()
+    if reader.at_eof() or descriptor < 0:
+        return True
+    readable = select.poll()
+    readable.register(descriptor, select.POLLIN)
+    return bool(readable.poll(0))
 
 
 def is_good(answer):
@@ -411,7 +422,7 @@ def restart(scene):
 
 @failure("restart beside the old process, and a stream of server-sent events")
 def restart_beside(scene):
-    """The old process and the new one share the socket, a ledger in a file, and the workers. The stream outlasts the start of the new one."""
+    """The old process and the new one share the socket, a ledger in a file, and the workers. The stream must outlast the start of the new one."""
     one = scene.dispatcher(
         fleet_table=scene.directory / "ledger", workers_port="127.0.0.1:0", admin_port="off", function_max_workers=2, shutdown_grace="60s")
     hold(scene, one, one.port)
@@ -424,6 +435,8 @@ def restart_beside(scene):
     stream.start()
     tell(one, "start")
     tell(one, "ready")
+    if not stream.is_alive():
+        raise Failure("the stream ended before the new process was ready, so the old one had nothing to drain")
     tell(one, "term")
     stream.join()
     tell(one, "exit")

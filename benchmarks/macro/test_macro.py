@@ -1,5 +1,6 @@
 """Tests of the pure functions of the drivers: python3 -m unittest discover benchmarks/macro"""
 
+import asyncio
 import contextlib
 import dataclasses
 import importlib
@@ -10,6 +11,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import socket
 import struct
 import subprocess
 import sys
@@ -98,6 +100,20 @@ class FailuresTest(unittest.TestCase):
     def test_late_answer_is_no_recovery(self):
         late = [(start, end + 2 if start < 101 else end, good) for start, end, good in self.answers()]
         self.assertEqual(failures.recovery(late, 100), 0.9)
+
+    def test_connection_that_the_server_has_closed_is_not_used_even_if_the_loop_does_not_know_it(self):
+        async def close():
+            with socket.create_server(("127.0.0.1", 0)) as server:
+                reader, writer = await asyncio.open_connection(*server.getsockname())
+                accepted, _ = server.accept()
+                before = failures.is_closed(reader, writer)
+                accepted.close()
+                # The loop does not run between these lines.
+                after = failures.is_closed(reader, writer), reader.at_eof()
+                writer.close()
+                return before, after
+
+        self.assertEqual(asyncio.run(close()), (False, (True, False)))
 
     def test_planned_changes_may_lose_nothing_and_others_must_be_told(self):
         row = {"sent": 9, "lost": 1, "losses": ["GET: status 503"], "line": None}

@@ -449,8 +449,8 @@ final class Server {
     private void announce() {
         publicUrls.forEach(url -> log.info("Listening for clients on {}", url));
         if (dispatcher != null) {
-            boolean tls = configuration.find(Settings.WORKERS_TLS_CERTIFICATE) != null;
-            log.info("Listening for workers on {}", url(tls ? "https" : "http", dispatcher.workerAddress()));
+            String scheme = configuration.hasPlainWorkers() ? "http" : "https";
+            log.info("Listening for workers on {}", url(scheme, dispatcher.workerAddress()));
         }
         if (admin != null) {
             log.info("Listening for admin requests on {}", adminUrl());

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
@@ -12,6 +13,7 @@ import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.testkit.EachRelease;
+import io.lambdadispatcher.wire.testkit.LoggedLines;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.net.URI;
@@ -34,6 +36,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * A whole server on free ports of the loopback, with no worker: every request times out in the
@@ -275,6 +279,17 @@ class ServerTest {
 
             assertThat(server.publicUrls()).hasSize(2);
             assertThat(server.publicUrls().get(1)).startsWith("https://127.0.0.1:");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({", https", "off, http"})
+    void should_say_whether_the_worker_port_has_tls(String certificate, String scheme) throws Exception {
+        try (LoggedLines log = LoggedLines.of(Server.class, Level.INFO)) {
+            start(certificate == null ? Map.of() : Map.of(Settings.WORKERS_TLS_CERTIFICATE, certificate));
+
+            assertThat(log.messages())
+                    .contains("Listening for workers on " + scheme + "://127.0.0.1:" + server.workersPort());
         }
     }
 

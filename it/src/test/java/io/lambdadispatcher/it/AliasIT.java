@@ -98,6 +98,12 @@ class AliasIT {
         return answer.statusCode() + " " + answer.body();
     }
 
+    private String metrics() throws Exception {
+        HttpRequest request = HttpRequest.newBuilder(URI.create(program.adminUrl() + "/metrics"))
+                .build();
+        return HttpClient.newHttpClient().send(request, BodyHandlers.ofString()).body();
+    }
+
     private Set<Object> readyVersions() {
         return program.document("workers")
                 .filter(worker -> "ready".equals(worker.get("state")))
@@ -145,6 +151,9 @@ class AliasIT {
         awaitRollout("stopped", "7");
 
         Await.until("only the old version serves", () -> readyVersions().equals(Set.of("7")));
+        assertThat(metrics())
+                .contains("lambda_dispatcher_rollout{function=\"shop\"} 3.0\n")
+                .containsPattern("lambda_dispatcher_worker_gigabyte_seconds_total\\{function=\"shop\"} [0-9.]*[1-9]");
         List<Integer> failed = loads.stream().map(load -> load.lost().size()).toList();
         assertThat(failed.stream().mapToInt(Integer::intValue).sum())
                 .as("requests that the new version failed")

@@ -10,8 +10,11 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.core.testkit.RecordingObserver.BreakerChange;
+import io.lambdadispatcher.micrometer.DispatcherMetrics;
 import io.lambdadispatcher.wire.testkit.Alone;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -131,7 +134,8 @@ class BreakerIT {
         FunctionOptions function = Rig.function().traffic(POLICY).build();
         Map<String, String> variables =
                 Map.of("LAMBDA_DISPATCHER_HANDLER", TrafficHandler.class.getName(), "IT_TRAFFIC", "broken");
-        try (Rig rig = Rig.start(function, observer)) {
+        PrometheusMeterRegistry metrics = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        try (Rig rig = Rig.start(function, observer, builder -> builder.observer(new DispatcherMetrics(metrics)))) {
             rig.process(1, 50, variables);
             HttpClient client = rig.client(version);
             URI target = version == HttpClient.Version.HTTP_2 ? rig.https("/") : rig.http("/");
@@ -150,6 +154,8 @@ class BreakerIT {
                 assertThat(seen.reason()).isNotEmpty();
             });
             assertThat(reported()).containsKeys("500 null null", "503 breaker_open null");
+            assertThat(metrics.scrape())
+                    .containsPattern("lambda_dispatcher_breaker_passing_ratio\\{.*function=\"demo\".*} 0\\.");
         }
     }
 

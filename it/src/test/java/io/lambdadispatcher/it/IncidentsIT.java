@@ -18,7 +18,8 @@ import io.lambdadispatcher.micrometer.DispatcherMetrics;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.micrometer.core.instrument.Gauge;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -27,9 +28,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Pattern;
@@ -38,6 +41,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
@@ -51,9 +55,20 @@ class IncidentsIT {
     private static final int MAX_CONNECTIONS = 40;
     private static final long BLOCKED_NANOS = TimeUnit.MILLISECONDS.toNanos(600);
 
+    /** Longer than the rule RequestsWait permits. */
+    private static final long LONG_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(600);
+
     private static final LoggedLines log =
             LoggedLines.of("io.lambdadispatcher.core.internal.loop.Incidents", Level.WARN);
-    private static final SimpleMeterRegistry metrics = new SimpleMeterRegistry();
+
+    /** Lines of the dispatcher, and of the workers in this JVM. */
+    private static final LoggedLines all = LoggedLines.of("io.lambdadispatcher", Level.INFO);
+
+    private static final PrometheusMeterRegistry metrics = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+
+    /** All lines of the metrics so far. */
+    private static final Set<String> scraped = new HashSet<>();
+
     private static final CutLedger ledger = new CutLedger(Ledger.inMemory());
     private static final List<Process> failing = new ArrayList<>();
 
@@ -66,9 +81,10 @@ class IncidentsIT {
     @BeforeAll
     static void begin() throws Exception {
         launcher.version = "7";
+        DispatcherMetrics observer = new DispatcherMetrics(metrics);
         rig = Rig.start(
-                Rig.function().build(),
-                new DispatcherMetrics(metrics),
+                Rig.function().queue(10, MOST_WAIT).build(),
+                observer,
                 builder -> builder.eventLoops(1)
                         .limits(HttpLimits.builder()
                                 .maxConnections(MAX_CONNECTIONS)
@@ -96,11 +112,15 @@ class IncidentsIT {
                             }
                             return RouteTarget.of(path.startsWith("/busy") ? "busy" : "demo");
                         }));
+        observer.watch(rig.dispatcher);
         for (Kind kind : Kind.values()) {
             cause(kind);
             Await.until(kind + " begins", MOST_WAIT, () -> has("incident begins: ", kind));
             // The log is told first.
-            Await.until(kind + " is counted", MOST_WAIT, () -> open(kind) > 0);
+            Await.until(kind + " is counted", MOST_WAIT, () -> {
+                scrape();
+                return wasCounted(kind);
+            });
         }
         ledger.setCutOff(false);
         rig.dispatcher.setLaunching("paused", true);
@@ -121,6 +141,7 @@ class IncidentsIT {
     static void end() throws Exception {
         rig.close();
         log.close();
+        all.close();
     }
 
     /** Makes the incident begin. A new kind needs a case here. */
@@ -128,11 +149,21 @@ class IncidentsIT {
         switch (kind) {
             case REQUESTS_REFUSED -> get("/busy");
             case REQUESTS_FAILED -> {
-                Process worker = rig.process(1, 4, Rig.DEMO);
+                List<Process> worker = new ArrayList<>();
+                exchange("GET", "/ping", () -> {
+                    // Metrics of the pool can be those of a moment before.
+                    Await.until("the metric says that the request waits", () -> {
+                        scrape();
+                        return scraped.contains("lambda_dispatcher_requests_queued{function=\"demo\"} 1.0");
+                    });
+                    Await.nanoTime(System.nanoTime() + LONG_WAIT_NANOS);
+                    worker.add(rig.process(1, 4, Rig.DEMO));
+                });
                 exchange("POST", "/silent", () -> {
                     Await.until("the worker has the request", () -> rig.pool().free() < 4);
-                    worker.destroyForcibly();
+                    worker.get(0).destroyForcibly();
                 });
+                Await.until("the worker is lost", MOST_WAIT, () -> has("incident begins: ", Kind.WORKERS_LOST));
             }
             case CONNECTIONS_REFUSED -> {
                 List<Socket> sockets = new ArrayList<>();
@@ -235,11 +266,28 @@ class IncidentsIT {
         };
     }
 
+    private static void scrape() {
+        metrics.scrape().lines().forEach(scraped::add);
+    }
+
     private static List<String> lines() {
         return log.events().stream()
                 .filter(line -> line.getLevel() == Level.WARN)
                 .map(ILoggingEvent::getFormattedMessage)
                 .toList();
+    }
+
+    /**
+     * Returns whether the metric has said that an incident of the kind begins. On a slow machine, it
+     * is over when others begin.
+     */
+    private static boolean wasCounted(Kind kind) {
+        String metric = String.format(
+                Locale.ROOT,
+                "lambda_dispatcher_incidents{function=\"%s\",kind=\"%s\"} ",
+                function(kind).isEmpty() ? "none" : function(kind),
+                kind.name().toLowerCase(Locale.ROOT));
+        return scraped.stream().anyMatch(line -> line.startsWith(metric) && !line.endsWith(" 0.0"));
     }
 
     /** Returns how many incidents of the kind go on, as the metric says. */
@@ -266,6 +314,45 @@ class IncidentsIT {
         assertThat(lines())
                 .filteredOn(line -> line.startsWith("incident ends: " + words(kind)))
                 .hasSize(1);
+    }
+
+    /** What the rules of {@code alerts.yaml} look for. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "RequestsFail              | request_failures_total{failure=\"queue_full\",function=\"busy\"} [1-9].*",
+                "RequestsFail              | requests_total{function=\"busy\",outcome=\"failed\",status=\"5xx\"} [1-9].*",
+                "HandlersFail              | requests_total{function=\"demo\",outcome=\"completed\",status=\"5xx\"} [1-9].*",
+                "RequestsWait              | request_queue_seconds_max{function=\"demo\"} (?!0\\.[0-4])[0-9].*",
+                "TooFewWorkers             | workers_desired{function=\"launched\"} 1.0",
+                "TooFewWorkers             | workers_ready{function=\"launched\"} 0.0",
+                "LaunchesBlocked           | launches_blocked{function=\"paused\"} 1.0",
+                "LaunchesBlocked           | requests_queued{function=\"demo\"} 1.0",
+                "VersionsDiffer            | incidents{function=\"versions\",kind=\"versions_differ\"} [1-9].*",
+                "LaunchesFail              | launches_ended_total{function=\"launched\",result=\"failed\"} [1-9].*",
+                "WorkersLost               | worker_connections_closed_total{end=\"lost\",function=\"demo\"} [1-9].*",
+                "WorkersEjected            | workers_ejected{function=\"demo\"} 1.0",
+                "WorkerConnectionsRejected | worker_rejections_total [1-9].*",
+                "DispatcherShort           | incidents{function=\"none\",kind=\"dispatcher_short\"} [1-9].*",
+                "ConnectionsRefused        | incidents{function=\"none\",kind=\"connections_refused\"} [1-9].*",
+            })
+    void should_show_in_the_metrics_what_an_alert_looks_for(String alert, String line) {
+        Pattern wanted =
+                Pattern.compile("lambda_dispatcher_" + line.replace("{", "\\{").replace("}", "\\}"));
+        assertThat(scraped).as(alert).anyMatch(wanted.asMatchPredicate());
+    }
+
+    /** Records, durations and constants are for programs. */
+    @Test
+    void should_have_no_names_of_java_in_the_log() {
+        Pattern java = Pattern.compile("\\bPT\\d|\\w\\[\\w+="
+                + "|\\b(LOST|ENDED|FAILED|NOT_READY|DEADLINE|SCALE_IN|IDLE|REQUESTED|SHUTDOWN|LEAVING)\\b");
+        assertThat(all.events())
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .anyMatch(line -> line.contains(" is draining: ") || line.contains(" is ready"))
+                .noneMatch(java.asPredicate());
     }
 
     /** Operators read in the line which worker is ejected, and why. */

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Messages tell operators the names of settings, durations in seconds and causes, never names of
- * Java. Each exception is listed here.
+ * Java. Each exception is listed here. {@link IncidentsIT} reads the complete lines of a log.
  */
 class MessagesTest {
     private static final Path ROOT = Path.of("..");

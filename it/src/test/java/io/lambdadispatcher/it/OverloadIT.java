@@ -2,12 +2,16 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.micrometer.DispatcherMetrics;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
@@ -38,6 +42,11 @@ class OverloadIT {
 
     private static final RecordingObserver observer = new RecordingObserver();
 
+    private static final PrometheusMeterRegistry metrics = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+
+    /** The metrics when a client was cut off. The level decreases within the same task. */
+    private static volatile String metricsAtCut = "";
+
     private static Rig rig;
     private static Path large;
 
@@ -58,9 +67,18 @@ class OverloadIT {
                 observer,
                 builder -> builder.limits(limits)
                         .eventLoops(1)
+                        .observer(new DispatcherObserver() {
+                            @Override
+                            public void onProtection(Protection protection) {
+                                if (protection == Protection.MEMORY_CUT) {
+                                    metricsAtCut = metrics.scrape();
+                                }
+                            }
+                        })
                         .function(parked)
                         .router(head ->
                                 RouteTarget.of(head.path().toString().startsWith("/parked") ? "parked" : "demo")));
+        new DispatcherMetrics(metrics).watch(rig.dispatcher);
         large = Files.write(Files.createTempFile("overload", ".bin"), new byte[16 << 20]);
         Map<String, String> variables = new HashMap<>(Rig.DEMO);
         variables.put("DEMO_FILE", large.toString());
@@ -156,7 +174,8 @@ class OverloadIT {
         for (int i = 0; i < 150; i++) {
             attacker("GET /read HTTP/1.1\r\nhost: a\r\n\r\n");
         }
-        Await.until("memory is used up", () -> observer.protections.contains(Protection.MEMORY_CUT));
+        Await.until("a client is cut off", () -> observer.protections.contains(Protection.MEMORY_CUT));
+        assertThat(metricsAtCut).contains("lambda_dispatcher_client_memory_level 3.0\n");
         verifyGoodClient();
     }
 

@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -19,16 +20,22 @@ import org.junit.jupiter.api.Test;
 /**
  * Operators search {@code docs/guides/troubleshoot.md} for the words that they see. Each row of its
  * tables is caused by a test, which {@code troubleshoot.txt} names, and which expects these words.
- * {@link IncidentsIT} causes the incidents.
+ * {@link IncidentsIT} causes the incidents. For each alert, {@code alerts.txt} names a test in which
+ * a running dispatcher changes the metrics of its rule.
  */
 class TroubleshootDocTest {
     private static final Path ROOT = Path.of("..");
     private static final Path INDEX = Path.of("src/test/resources/troubleshoot.txt");
-    /** Why no test can cause a row. */
+    private static final Path ALERTS = Path.of("src/test/resources/alerts.txt");
+    /** Why no test can cause a row or an alert. */
     private static final String NONE = "none: ";
 
     private static final Pattern TEST = Pattern.compile("(\\w+)\\.(\\w+)");
     private static final Pattern CODE = Pattern.compile("`([^`]+)`");
+    /** A metric, without the prefix of ours, or the value of a label other than the job. */
+    private static final Pattern METRIC =
+            Pattern.compile("(?:lambda_dispatcher_|\\b(?=process_))(\\w+)|(?<=\\w)(?<!job)=\"(\\w+)\"");
+
     /** What stands for anything, and what a test can write otherwise: {@code Protection.SHED}. */
     private static final Pattern BETWEEN_WORDS = Pattern.compile("…|\\w+=|\\d+|[()\"/]");
 
@@ -52,9 +59,22 @@ class TroubleshootDocTest {
         return rows;
     }
 
-    private static Map<String, String> index() throws IOException {
+    /** Returns the rules by the names of the alerts. */
+    private static Map<String, String> alerts() throws IOException {
+        Map<String, String> rules = new LinkedHashMap<>();
+        String text = Files.readString(ROOT.resolve("docs/monitoring/alerts.yaml"));
+        for (String rule : text.substring(text.indexOf("- alert: ")).split("- alert: ")) {
+            if (!rule.isEmpty()) {
+                String expression = rule.substring(rule.indexOf(" expr: "), rule.indexOf(" for: "));
+                rules.put(rule.lines().findFirst().orElseThrow(), expression.replaceAll("#.*", ""));
+            }
+        }
+        return rules;
+    }
+
+    private static Map<String, String> index(Path file) throws IOException {
         Map<String, String> tests = new LinkedHashMap<>();
-        List<String> lines = Files.readAllLines(INDEX);
+        List<String> lines = Files.readAllLines(file);
         for (int i = 0; i + 1 < lines.size(); i += 2) {
             tests.put(lines.get(i), lines.get(i + 1).strip());
         }
@@ -74,6 +94,16 @@ class TroubleshootDocTest {
         return sources;
     }
 
+    /** Returns the metrics and the labels of a rule that a test must have. */
+    private static List<String> metrics(String rule) {
+        return METRIC.matcher(rule)
+                .results()
+                .map(metric -> metric.group(1) == null ? metric.group(2) : metric.group(1))
+                .map(word -> word.replaceFirst("_bucket$", "").toLowerCase(Locale.ROOT))
+                .distinct()
+                .toList();
+    }
+
     /** Returns the pieces of the row that a test must have. */
     private static List<String> words(String row) {
         return CODE.matcher(row)
@@ -87,7 +117,8 @@ class TroubleshootDocTest {
     @Test
     void should_name_a_test_for_each_row() throws IOException {
         assertThat(rows()).hasSizeGreaterThan(50);
-        assertThat(index().keySet()).containsExactlyElementsOf(rows());
+        assertThat(index(INDEX).keySet()).containsExactlyElementsOf(rows());
+        assertThat(index(ALERTS).keySet()).containsExactlyElementsOf(alerts().keySet());
     }
 
     @Test
@@ -101,9 +132,21 @@ class TroubleshootDocTest {
 
     @Test
     void should_expect_the_words_of_each_row_in_its_tests() throws IOException {
+        assertThat(problems(INDEX, TroubleshootDocTest::words)).isEmpty();
+    }
+
+    @Test
+    void should_expect_the_metrics_of_each_alert_in_its_tests() throws IOException {
+        Map<String, String> rules = alerts();
+        assertThat(metrics(rules.get("HandlersFail"))).containsExactly("requests_total", "5xx");
+        assertThat(problems(ALERTS, alert -> metrics(rules.get(alert)))).isEmpty();
+    }
+
+    /** @param words returns the words that the tests of an entry must have */
+    private static List<String> problems(Path index, Function<String, List<String>> words) throws IOException {
         Map<String, String> sources = sources();
         List<String> problems = new ArrayList<>();
-        index().forEach((row, tests) -> {
+        index(index).forEach((entry, tests) -> {
             if (tests.startsWith(NONE)) {
                 return;
             }
@@ -111,16 +154,16 @@ class TroubleshootDocTest {
             for (MatchResult test : TEST.matcher(tests).results().toList()) {
                 String source = sources.getOrDefault(test.group(1), "");
                 if (!source.contains(" " + test.group(2) + "(")) {
-                    problems.add("no test " + test.group() + " for: " + row);
+                    problems.add("no test " + test.group() + " for: " + entry);
                 }
                 all.append(source.toLowerCase(Locale.ROOT));
             }
-            for (String word : words(row)) {
+            for (String word : words.apply(entry)) {
                 if (all.indexOf(word) < 0) {
-                    problems.add(tests + " does not expect '" + word + "' of: " + row);
+                    problems.add(tests + " does not expect '" + word + "' of: " + entry);
                 }
             }
         });
-        assertThat(problems).isEmpty();
+        return problems;
     }
 }

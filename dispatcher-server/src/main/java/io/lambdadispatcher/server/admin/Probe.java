@@ -12,7 +12,7 @@ import java.nio.charset.StandardCharsets;
  * because it starts every few seconds.
  */
 public final class Probe {
-    private static final int TIMEOUT_MILLIS = 2000;
+    private static final int TIMEOUT_MILLIS = 3000;
 
     private Probe() {}
 

@@ -143,7 +143,7 @@ public final class CapacityController {
         if (worker == null) {
             return Plan.NOTHING; // It has exited.
         }
-        worker.onStreams(streams);
+        boolean changed = worker.onStreams(streams);
         if (!version.isEmpty()) {
             worker.version = version;
         }
@@ -161,9 +161,11 @@ public final class CapacityController {
         }
         if (worker.limit.isReduced()) {
             // The limit was set on the worker's other or previous connections only.
-            draft.limit(worker, "also on its new connection");
+            draft.limit(
+                    worker,
+                    changed ? PlanDraft.OWN_MAXIMUM : "its connections have changed, and it was overloaded before");
         } else {
-            draft.limitIfChanged(worker);
+            draft.limitIfChanged(worker, changed);
         }
         return draft.plan();
     }
@@ -248,7 +250,7 @@ public final class CapacityController {
         }
         PlanDraft draft = new PlanDraft(nowNanos);
         worker.limit.onReport(nowNanos, memoryPermille, loopLagMicros);
-        draft.limitIfChanged(worker);
+        draft.limitIfChanged(worker, false);
         return draft.plan();
     }
 
@@ -378,12 +380,12 @@ public final class CapacityController {
         for (WorkerDemand one : seen) {
             WorkerLife worker = workers.get(one.workerId());
             if (worker != null) {
-                worker.onStreams(one.streams());
+                boolean changed = worker.onStreams(one.streams());
                 WorkerDemand second = worker.onSecond(now, one);
                 if (second != null && !worker.isBase()) {
                     rollout.onExchanges(now, worker, second);
                 }
-                draft.limitIfChanged(worker);
+                draft.limitIfChanged(worker, changed);
             }
         }
         for (WorkerLife worker : workers.all()) {

@@ -50,10 +50,16 @@ final class ConcurrencyLimit {
         return Integer.compare(wanted(), imposed);
     }
 
-    /** Replaces the stream count. A limit that is reduced remains the same share of it. */
-    void setStreams(int value) {
+    /**
+     * Replaces the stream count. A limit that is reduced remains the same share of it.
+     *
+     * @return whether the stream count is another one
+     */
+    boolean setStreams(int value) {
+        boolean changed = value != most;
         limit = limit * value / most;
         most = value;
+        return changed;
     }
 
     /** Decreases the limit if the worker's load report shows overload. */

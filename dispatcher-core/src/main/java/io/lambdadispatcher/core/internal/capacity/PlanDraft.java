@@ -6,6 +6,9 @@ import java.util.List;
 
 /** Collects what one evaluation, or one event, decides. Confined to the controller's thread. */
 final class PlanDraft {
+    /** The reason of a limit that remains the same share of a worker's stream count. */
+    static final String OWN_MAXIMUM = "it has changed its own maximum, and was overloaded before";
+
     /** The time of the evaluation or event. */
     final long nowNanos;
 
@@ -49,11 +52,16 @@ final class PlanDraft {
         limits.add(new Plan.Limit(worker.id, worker.limit.impose(), reason));
     }
 
-    /** Tells the pool a worker's limit if it is not the one that it has been told. */
-    void limitIfChanged(WorkerLife worker) {
+    /**
+     * Tells the pool a worker's limit if it is not the one that it has been told.
+     *
+     * @param byItself whether the worker has changed its stream count
+     */
+    void limitIfChanged(WorkerLife worker, boolean byItself) {
         int change = worker.limit.unimposed();
         if (change != 0) {
-            limit(worker, change < 0 ? "its event loop is late, or its heap is full" : "it is less loaded");
+            String load = change < 0 ? "its event loop is late, or its heap is full" : "it is less loaded";
+            limit(worker, byItself ? OWN_MAXIMUM : load);
         }
     }
 

@@ -370,11 +370,13 @@ final class WorkerLife {
 
     // Statistics.
 
-    /** Records how many streams a worker of the base has, which it decides itself. */
-    void onStreams(int streams) {
-        if (isBase() && streams > 0) {
-            limit.setStreams(streams);
-        }
+    /**
+     * Records how many streams a worker of the base has, which it decides itself.
+     *
+     * @return whether the number has changed
+     */
+    boolean onStreams(int streams) {
+        return isBase() && streams > 0 && limit.setStreams(streams);
     }
 
     /**

@@ -67,7 +67,8 @@ public final class ProcessWatch {
 
     public static ProcessWatch start(List<? extends EventExecutor> loops, Incidents incidents) {
         ProcessWatch watch = new ProcessWatch(loops, incidents, read(0));
-        watch.timer = GlobalEventExecutor.INSTANCE.scheduleAtFixedRate(watch::look, 1, 1, TimeUnit.SECONDS);
+        // At a fixed rate, it would look several times at once after a stall, and find no shortage.
+        watch.timer = GlobalEventExecutor.INSTANCE.scheduleWithFixedDelay(watch::look, 1, 1, TimeUnit.SECONDS);
         return watch;
     }
 

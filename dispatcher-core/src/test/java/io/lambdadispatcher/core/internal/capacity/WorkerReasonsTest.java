@@ -2,7 +2,9 @@ package io.lambdadispatcher.core.internal.capacity;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.observe.ServiceTimes;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
@@ -24,8 +26,10 @@ class WorkerReasonsTest {
 
     private final List<String> launched = new ArrayList<>();
     private final Map<String, String> drained = new LinkedHashMap<>();
+    private final List<String> limited = new ArrayList<>();
     private CapacityController controller;
     private long now = 77 * SECOND;
+    private List<WorkerDemand> samples = List.of();
     private long arrived;
     private int busy;
     private int pending;
@@ -46,12 +50,13 @@ class WorkerReasonsTest {
             controller.onLaunched(now, id, launch);
         }
         plan.drains().forEach(drain -> drained.put(drain.workerId(), drain.why()));
+        plan.limits().forEach(limit -> limited.add(limit.exchanges() + ": " + limit.reason()));
     }
 
     private void second() {
         now += SECOND;
         carryOut(controller.evaluate(
-                now, new Demand(arrived, 0, 0, busy, pending, new ServiceTimes(), List.of()), FleetView.ALONE));
+                now, new Demand(arrived, 0, 0, busy, pending, new ServiceTimes(), samples), FleetView.ALONE));
     }
 
     private void ready(int worker, long deadlineNanos) {
@@ -122,6 +127,28 @@ class WorkerReasonsTest {
         assertThat(controller.workers().facts(now).get("w2"))
                 .returns("minimum", WorkerFacts::launchReason)
                 .returns("", WorkerFacts::endReason);
+    }
+
+    @Test
+    void should_say_why_a_worker_is_limited() {
+        begin(CapacityPolicy.builder().workers(0, 20));
+        controller.workers().onDialled(now, "base", WorkerKind.BASE);
+        carryOut(controller.onReady(now, "base", 10, WorkerLife.NEVER, ""));
+        for (int i = 0; i < 10; i++) {
+            second();
+        }
+        carryOut(controller.onLoad(now, "base", 500, 400_000));
+        assertThat(limited).containsExactly("7: its event loop is late, or its heap is full");
+
+        carryOut(controller.onReady(now, "base", 10, WorkerLife.NEVER, ""));
+        assertThat(limited).last().isEqualTo("7: its connections have changed, and it was overloaded before");
+
+        carryOut(controller.onReady(now, "base", 20, WorkerLife.NEVER, ""));
+        assertThat(limited).last().isEqualTo("14: it has changed its own maximum, and was overloaded before");
+
+        samples = List.of(new WorkerDemand("base", 40, 0, 0, 0, 0, null, 0, null));
+        second();
+        assertThat(limited).last().isEqualTo("28: it has changed its own maximum, and was overloaded before");
     }
 
     @ParameterizedTest

@@ -8,10 +8,13 @@ import io.lambdadispatcher.core.observe.ProcessSnapshot;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.testkit.EachRelease;
+import io.netty.channel.DefaultEventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.util.concurrent.GlobalEventExecutor;
 import io.netty.util.concurrent.MockTicker;
 import io.netty.util.concurrent.Ticker;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -77,6 +80,30 @@ class ProcessWatchTest {
         channel.runPendingTasks();
         assertThat(busy.ask()).as("late since the look before").isLessThan(late);
         channel.finishAndReleaseAll();
+    }
+
+    /** Looks at once would find that nothing was short meanwhile. */
+    @Test
+    void should_wait_for_a_second_before_it_looks_again_after_a_stall() {
+        List<Long> looks = new CopyOnWriteArrayList<>();
+        DefaultEventLoop loop = new DefaultEventLoop() {
+            @Override
+            public void execute(Runnable task) {
+                looks.add(System.nanoTime());
+                task.run();
+            }
+        };
+        ProcessWatch stalled = ProcessWatch.start(List.of(loop), incidents);
+        try {
+            long until = System.nanoTime() + 3000 * MILLI;
+            GlobalEventExecutor.INSTANCE.execute(() -> Await.nanoTime(until));
+            Await.until("two looks after the stall", () -> looks.size() >= 2 && looks.get(looks.size() - 2) > until);
+        } finally {
+            stalled.close();
+        }
+        for (int i = 1; i < looks.size(); i++) {
+            assertThat(looks.get(i) - looks.get(i - 1)).isGreaterThan(900 * MILLI);
+        }
     }
 
     @Test
