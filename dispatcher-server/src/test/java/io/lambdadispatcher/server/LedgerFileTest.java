@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.LedgerException;
 import io.lambdadispatcher.test.LedgerContract;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.CompletionStage;
@@ -16,6 +17,7 @@ import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
+@EachRelease
 class LedgerFileTest extends LedgerContract {
     @TempDir
     Path directory;

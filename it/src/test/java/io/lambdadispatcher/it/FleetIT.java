@@ -23,7 +23,7 @@ import org.junit.jupiter.api.condition.EnabledIf;
  * What operators see of a fleet of two dispatchers: the admin API, the live page, and {@code
  * status}.
  *
- * <p>With {@code -Dlive.screenshots=DIRECTORY}, stores images of the page there.
+ * <p>With {@code -Djvm.flags=-Dlive.screenshots=DIRECTORY}, stores images of the page there.
  */
 @Timeout(240)
 class FleetIT {

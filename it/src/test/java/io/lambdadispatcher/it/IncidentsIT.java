@@ -36,6 +36,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -151,7 +152,7 @@ class IncidentsIT {
             case REQUESTS_FAILED -> {
                 List<Process> worker = new ArrayList<>();
                 exchange("GET", "/ping", () -> {
-                    // Metrics of the pool can be those of a moment before.
+                    // Metrics of the pool can be 0.5 s old.
                     Await.until("the metric says that the request waits", () -> {
                         scrape();
                         return scraped.contains("lambda_dispatcher_requests_queued{function=\"demo\"} 1.0");
@@ -159,6 +160,7 @@ class IncidentsIT {
                     Await.nanoTime(System.nanoTime() + LONG_WAIT_NANOS);
                     worker.add(rig.process(1, 4, Rig.DEMO));
                 });
+                rig.awaitAllFree();
                 exchange("POST", "/silent", () -> {
                     Await.until("the worker has the request", () -> rig.pool().free() < 4);
                     worker.get(0).destroyForcibly();
@@ -325,9 +327,8 @@ class IncidentsIT {
                 "RequestsFail              | request_failures_total{failure=\"queue_full\",function=\"busy\"} [1-9].*",
                 "RequestsFail              | requests_total{function=\"busy\",outcome=\"failed\",status=\"5xx\"} [1-9].*",
                 "HandlersFail              | requests_total{function=\"demo\",outcome=\"completed\",status=\"5xx\"} [1-9].*",
-                "RequestsWait              | request_queue_seconds_max{function=\"demo\"} (?!0\\.[0-4])[0-9].*",
+                "RequestsWait              | request_queue_seconds_max{function=\"demo\"} (0\\.[5-9]|[1-9][0-9]*\\.)[0-9]*",
                 "TooFewWorkers             | workers_desired{function=\"launched\"} 1.0",
-                "TooFewWorkers             | workers_ready{function=\"launched\"} 0.0",
                 "LaunchesBlocked           | launches_blocked{function=\"paused\"} 1.0",
                 "LaunchesBlocked           | requests_queued{function=\"demo\"} 1.0",
                 "VersionsDiffer            | incidents{function=\"versions\",kind=\"versions_differ\"} [1-9].*",
@@ -349,7 +350,8 @@ class IncidentsIT {
     void should_have_no_names_of_java_in_the_log() {
         Pattern java = Pattern.compile("\\bPT\\d|\\w\\[\\w+="
                 + "|\\b(LOST|ENDED|FAILED|NOT_READY|DEADLINE|SCALE_IN|IDLE|REQUESTED|SHUTDOWN|LEAVING)\\b");
-        assertThat(all.events())
+        // Lines of incidents are among those of their own logger only.
+        assertThat(Stream.concat(all.events().stream(), log.events().stream()))
                 .extracting(ILoggingEvent::getFormattedMessage)
                 .anyMatch(line -> line.contains(" is draining: ") || line.contains(" is ready"))
                 .noneMatch(java.asPredicate());

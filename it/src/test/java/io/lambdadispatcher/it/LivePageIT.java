@@ -20,7 +20,7 @@ import org.junit.jupiter.api.condition.EnabledIf;
  * Tests the live page in a browser. Each question of an operator is produced on purpose, and the
  * page must answer it within ten seconds.
  *
- * <p>With {@code -Dlive.screenshots=DIRECTORY}, stores images there.
+ * <p>With {@code -Dit.programs -Djvm.flags=-Dlive.screenshots=DIRECTORY}, stores images there.
  */
 @StartsPrograms
 @Timeout(240)

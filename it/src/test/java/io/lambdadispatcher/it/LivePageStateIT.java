@@ -348,7 +348,7 @@ class LivePageStateIT {
         browser.awaitText("#overall", "Lambda, in the last hour");
     }
 
-    /** With {@code -Dlive.screenshots=DIRECTORY}, stores images there. */
+    /** With {@code -Dit.programs -Djvm.flags=-Dlive.screenshots=DIRECTORY}, stores images there. */
     @ParameterizedTest
     @CsvSource({"1, false", "1, true", "500, false", "500, true"})
     void should_cut_nothing_off(int count, boolean incident) {

@@ -7,6 +7,7 @@ import com.amazonaws.services.lambda.crac.Core;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.worker.LambdaHandler;
 import io.lambdadispatcher.worker.aws.AwsConnections;
 import io.lambdadispatcher.worker.handler.Handler;
@@ -32,6 +33,7 @@ import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
 import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
 
 /** Tests the snapshot hooks with the runtime client that calls them on Lambda. */
+@EachRelease
 @Timeout(60)
 class SnapStartTest {
     /** The implementation of {@code org.crac}, as Lambda's managed Java runtimes set it. */

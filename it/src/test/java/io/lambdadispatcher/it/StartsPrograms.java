@@ -8,7 +8,7 @@ import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
  * A test that starts dispatchers, workers or browsers as programs for longer than half a minute of
- * processor time. These classes take as long as all other tests together, so only CI runs them.
+ * processor time. These classes take 40 % of the processor time of all tests, so only CI runs them.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

@@ -35,7 +35,7 @@ public final class TestSummary {
     private TestSummary() {}
 
     /**
-     * Fails if {@code -Dit.test} is set and names no integration test.
+     * Fails if {@code -Dit.test} is set, and no integration test has run.
      *
      * @param arguments the root of the checkout, when the build began, and the value of {@code
      *     it.test}, which Maven leaves {@code null} if it is not set. Older reports are not read
@@ -46,7 +46,8 @@ public final class TestSummary {
         summary.read(Path.of(arguments[0]), start);
         System.out.print(summary.text(Duration.between(start, Instant.now())));
         if (arguments[2] != null && !summary.hasIntegrationTests) {
-            throw new IllegalArgumentException("it.test: expected the name of a test, got \"" + arguments[2] + '"');
+            throw new IllegalArgumentException("it.test: expected the name of a test, with -Dit.programs if it starts"
+                    + " programs, got \"" + arguments[2] + '"');
         }
     }
 
@@ -61,9 +62,11 @@ public final class TestSummary {
             reports = files.sorted().toList();
         }
         for (Path report : reports) {
-            hasIntegrationTests |= report.getParent().endsWith("failsafe-reports");
             Path module = root.relativize(report.getParent().getParent().getParent());
-            read(report, modules.computeIfAbsent(module.toString(), name -> new int[3]));
+            int[] counts = modules.computeIfAbsent(module.toString(), name -> new int[3]);
+            int before = counts[0];
+            read(report, counts);
+            hasIntegrationTests |= report.getParent().endsWith("failsafe-reports") && counts[0] > before;
         }
     }
 

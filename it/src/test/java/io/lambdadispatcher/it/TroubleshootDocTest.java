@@ -20,8 +20,8 @@ import org.junit.jupiter.api.Test;
 /**
  * Operators search {@code docs/guides/troubleshoot.md} for the words that they see. Each row of its
  * tables is caused by a test, which {@code troubleshoot.txt} names, and which expects these words.
- * {@link IncidentsIT} causes the incidents. For each alert, {@code alerts.txt} names a test in which
- * a running dispatcher changes the metrics of its rule.
+ * {@link IncidentsIT} causes the incidents. For each alert, {@code alerts.txt} names a test that
+ * expects the metrics of its rule.
  */
 class TroubleshootDocTest {
     private static final Path ROOT = Path.of("..");

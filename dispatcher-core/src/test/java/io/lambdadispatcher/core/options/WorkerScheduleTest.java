@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.options;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;
@@ -17,6 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@EachRelease
 class WorkerScheduleTest {
     private static WorkerSchedule schedule(String... entries) {
         return WorkerSchedule.parse(List.of(entries));

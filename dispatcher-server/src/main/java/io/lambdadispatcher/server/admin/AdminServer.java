@@ -94,7 +94,7 @@ public final class AdminServer implements AutoCloseable {
         }
         try {
             return SslContextBuilder.forServer(tls.privateKey(), tls.chain())
-                    .keyStoreType(PemFile.KEY_STORE)
+                    .keyStoreType(PemFile.keyStoreType())
                     .protocols("TLSv1.3", "TLSv1.2")
                     .build();
         } catch (SSLException e) {

@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
+@EachRelease
 class LocalLauncherTest {
     private static final LaunchRequest REQUEST = new LaunchRequest(
             "api",

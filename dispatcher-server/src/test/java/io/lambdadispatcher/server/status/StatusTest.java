@@ -11,6 +11,7 @@ import io.lambdadispatcher.server.admin.Launching;
 import io.lambdadispatcher.server.admin.LiveSettings;
 import io.lambdadispatcher.server.admin.Readiness;
 import io.lambdadispatcher.server.admin.WorkerControl;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -39,6 +40,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests the command against an admin port, and against servers that are none. */
+@EachRelease
 @Timeout(60)
 class StatusTest {
     private static final InetSocketAddress ANY_PORT = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.wire.worker.PortKey;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
@@ -41,6 +42,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Clients with the JDK's TLS and with OpenSSL see the key that follows from the secret. */
+@EachRelease
 class WorkerPortKeyTest {
     private static final EventLoopGroup LOOP = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
 

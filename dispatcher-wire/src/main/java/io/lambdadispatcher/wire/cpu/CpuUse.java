@@ -79,10 +79,11 @@ public record CpuUse(String source, double processors, long usedNanos, long thro
         for (Path group = inside(root, own); group != null && group.startsWith(root); group = group.getParent()) {
             CpuUse use = null;
             if (Files.exists(group.resolve("cpu.max"))) {
-                use = version2(group);
+                use = version2(group, task);
             } else if (Files.exists(group.resolve("cpu.cfs_quota_us"))) {
                 boolean accounted = own.equals(membership(lines, "cpuacct"));
-                use = version1(group, accounted ? mount.resolve("cpuacct").resolve(root.relativize(group)) : group);
+                use = version1(
+                        group, task, accounted ? mount.resolve("cpuacct").resolve(root.relativize(group)) : group);
             }
             if (use != null && use.throttledNanos >= 0 && use.processors <= task) {
                 return use;
@@ -108,8 +109,12 @@ public record CpuUse(String source, double processors, long usedNanos, long thro
         return path.startsWith(root) ? path : root;
     }
 
-    private static CpuUse version2(Path group) throws IOException {
+    /** @return null if neither the group nor the task has a limit */
+    private static @Nullable CpuUse version2(Path group, double task) throws IOException {
         String[] max = Files.readString(group.resolve("cpu.max")).strip().split(" ");
+        if (max[0].equals("max") && task == TaskLimit.NONE) {
+            return null;
+        }
         Map<String, Long> stat = stat(group);
         return of(
                 group,
@@ -120,14 +125,21 @@ public record CpuUse(String source, double processors, long usedNanos, long thro
                 stat);
     }
 
-    /** @param accounts the group in the tree of used times, if it has the same processes there */
-    private static CpuUse version1(Path group, Path accounts) throws IOException {
+    /**
+     * @param accounts the group in the tree of used times, if it has the same processes there
+     * @return null if neither the group nor the task has a limit
+     */
+    private static @Nullable CpuUse version1(Path group, double task, Path accounts) throws IOException {
+        long quotaMicros = number(group.resolve("cpu.cfs_quota_us"));
+        if (quotaMicros <= 0 && task == TaskLimit.NONE) {
+            return null;
+        }
         Path joined = group.resolve("cpuacct.usage");
         Path usage = Files.exists(joined) ? joined : accounts.resolve("cpuacct.usage");
         Map<String, Long> stat = stat(group);
         return of(
                 group,
-                number(group.resolve("cpu.cfs_quota_us")),
+                quotaMicros,
                 number(group.resolve("cpu.cfs_period_us")),
                 Files.exists(usage) ? number(usage) : processNanos(),
                 stat.getOrDefault("throttled_time", 0L),

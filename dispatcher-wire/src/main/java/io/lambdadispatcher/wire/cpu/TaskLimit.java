@@ -10,13 +10,14 @@ import java.net.HttpURLConnection;
 import java.net.Proxy;
 import java.net.URI;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The limit of processor time of the ECS task, also on Fargate. The containers of a task share it,
  * and do not find it in their control groups. Any thread.
  *
- * <p>It is read once, from the <a
+ * <p>It is read once, and again after a minute if that fails, from the <a
  * href="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-metadata-endpoint-v4-fargate-response.html">task
  * metadata endpoint, version 4</a>: {@code Limits.CPU} of the task, in vCPUs. On EC2, a task may
  * have none. {@code Limits.CPU} of a container has another unit, and is no limit.
@@ -29,48 +30,71 @@ final class TaskLimit {
     /** Nothing waits for the answer, and it is late if the processor time is used up already. */
     private static final int TIMEOUT_MILLIS = 5_000;
 
+    private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
+
     private static final int MAX_BYTES = 1 << 20;
 
+    private static final TaskLimit OWN =
+            new TaskLimit(System.getenv("ECS_CONTAINER_METADATA_URI_V4"), TIMEOUT_MILLIS, RETRY_NANOS);
+
+    private final @Nullable String endpoint;
+    private final int timeoutMillis;
+    private final long retryNanos;
+
+    private volatile boolean known;
     private volatile double processors = NONE;
-
-    /** Read when it is needed for the first time. */
-    private static final class Own {
-        private static final TaskLimit LIMIT = of(System.getenv("ECS_CONTAINER_METADATA_URI_V4"), TIMEOUT_MILLIS);
-    }
-
-    private TaskLimit() {}
-
-    /** Returns the limit of the task of this process. The first call starts to read it. */
-    static TaskLimit own() {
-        return Own.LIMIT;
-    }
+    private @Nullable Thread reader;
+    private long begunNanos;
+    private boolean warned;
 
     /** @param endpoint where the task is described; null = this is no task */
-    static TaskLimit of(@Nullable String endpoint, int timeoutMillis) {
-        TaskLimit limit = new TaskLimit();
-        if (endpoint != null) {
-            // A thread of its own, because the callers are event loops.
-            Thread reader = new Thread(() -> limit.read(endpoint + "/task", timeoutMillis), "ecs-task-limit");
-            reader.setDaemon(true);
-            reader.start();
-        }
-        return limit;
+    TaskLimit(@Nullable String endpoint, int timeoutMillis, long retryNanos) {
+        this.endpoint = endpoint;
+        this.timeoutMillis = timeoutMillis;
+        this.retryNanos = retryNanos;
     }
 
-    /** Returns the number of processors, such as 0.25; {@link #NONE} = no limit, or not known yet. */
+    /** Returns the limit of the task of this process. */
+    static TaskLimit own() {
+        return OWN;
+    }
+
+    /**
+     * Returns the number of processors, such as 0.25; {@link #NONE} = no limit, or not known yet.
+     * The first call begins to read it.
+     */
     double processors() {
+        if (endpoint != null && !known) {
+            read(endpoint + "/task");
+        }
         return processors;
     }
 
-    private void read(String uri, int timeoutMillis) {
+    /** Reads in a separate thread, because the callers are event loops. */
+    private synchronized void read(String uri) {
+        long now = System.nanoTime();
+        if (reader == null || !reader.isAlive() && now - begunNanos >= retryNanos) {
+            begunNanos = now;
+            reader = new Thread(() -> onAnswer(uri), "ecs-task-limit");
+            reader.setDaemon(true);
+            reader.start();
+        }
+    }
+
+    private void onAnswer(String uri) {
         try {
             processors = limitOf(get(uri, timeoutMillis));
+            known = true;
             log.info("this ECS task has {}", processors == NONE ? "no limit" : "a limit of " + processors + " vCPU");
         } catch (IOException | RuntimeException e) {
-            log.warn(
-                    "cannot read the limit of this ECS task from {}, so only the limit of its control group counts: {}",
-                    PrintableText.of(uri),
-                    PrintableText.ofFailure(e));
+            if (!warned) {
+                warned = true;
+                log.warn(
+                        "cannot read the limit of this ECS task from {}, so only the limit of its control group counts:"
+                                + " {}",
+                        PrintableText.of(uri),
+                        PrintableText.ofFailure(e));
+            }
         }
     }
 
@@ -93,6 +117,7 @@ final class TaskLimit {
         if (!(URI.create(uri).toURL().openConnection(Proxy.NO_PROXY) instanceof HttpURLConnection connection)) {
             throw new IOException("expected an http address");
         }
+        connection.setInstanceFollowRedirects(false);
         connection.setConnectTimeout(timeoutMillis);
         connection.setReadTimeout(timeoutMillis);
         try {

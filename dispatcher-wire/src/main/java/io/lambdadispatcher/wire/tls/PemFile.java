@@ -8,8 +8,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
+import java.security.KeyStore;
 import java.security.PrivateKey;
 import java.security.PublicKey;
+import java.security.Security;
 import java.security.Signature;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509CRL;
@@ -35,11 +37,8 @@ import org.jspecify.annotations.Nullable;
  * contain any part of a key.
  */
 public final class PemFile {
-    /**
-     * The type of key store in which Netty passes a key to TLS, in memory. The default type would
-     * encrypt and decrypt the key with 10,000 rounds, a tenth of the processor time of a start.
-     */
-    public static final String KEY_STORE = "JKS";
+    /** See {@link #keyStoreType}. */
+    private static final String QUICK_STORE = "JKS";
 
     private static final Pattern BOUNDARY = Pattern.compile("-----(BEGIN|END) ([^-\\r\\n]*)-----");
 
@@ -87,6 +86,16 @@ public final class PemFile {
             }
             blocks.add(new Block(label, line, contents.substring(start, boundary.start())));
         }
+    }
+
+    /**
+     * Returns the type of key store in which Netty passes a key to TLS, in memory: JKS if a provider
+     * has it. The default type encrypts and decrypts the key with 10,000 rounds, which are 0.4 s of
+     * the processor time in which the dispatcher starts.
+     */
+    public static String keyStoreType() {
+        boolean has = Security.getProviders("KeyStore." + QUICK_STORE) != null;
+        return has ? QUICK_STORE : KeyStore.getDefaultType();
     }
 
     /**

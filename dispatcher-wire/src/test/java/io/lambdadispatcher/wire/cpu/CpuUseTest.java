@@ -153,13 +153,13 @@ class CpuUseTest {
 
     @ParameterizedTest
     @CsvSource({"0.25, 0.25", "0.5, 0.5", "4, 0.5"})
-    void should_take_the_smaller_limit_of_the_task_and_the_container(double task, double least) throws IOException {
+    void should_take_the_smaller_limit_of_the_task_and_the_container(double task, double smaller) throws IOException {
         version2(".", "50000 100000");
         assertThat(read("0::/\n", task))
-                .isEqualTo(new CpuUse(mount.toString(), least, 7_000_000, 98_765_000, 2_000_000_000L));
+                .isEqualTo(new CpuUse(mount.toString(), smaller, 7_000_000, 98_765_000, 2_000_000_000L));
     }
 
-    /** The group of the task contains its other containers, too, and says what was throttled. */
+    /** The group of the task also contains its other containers, and says what was throttled. */
     @Test
     void should_prefer_the_group_of_the_task_if_it_can_be_seen() throws IOException {
         version2("ecs/task", "25000 100000");

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -12,6 +13,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
@@ -26,10 +29,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Runs against a task metadata endpoint on loopback. */
 @Timeout(60)
+@EachRelease
 class TaskLimitTest {
     private static final int PATIENT_MILLIS = 20_000;
+    private static final long NEVER_NANOS = TimeUnit.DAYS.toNanos(1);
 
-    /** Shaped as the example for Fargate in AWS's documentation, whose containers have limits, too. */
+    /** Shaped as the example for Fargate in AWS's documentation, whose containers also have limits. */
     private static final String FARGATE = """
             {
               "Cluster": "arn:aws:ecs:us-east-1:111122223333:cluster/shop",
@@ -110,7 +115,8 @@ class TaskLimitTest {
 
     /** Returns the limit after it has been read, or could not be read. */
     private double read(@Nullable String from, int timeoutMillis) {
-        TaskLimit limit = TaskLimit.of(from, timeoutMillis);
+        TaskLimit limit = new TaskLimit(from, timeoutMillis, NEVER_NANOS);
+        assertThat(limit.processors()).isEqualTo(TaskLimit.NONE);
         Await.until("the limit", () -> !lines.isEmpty());
         return limit.processors();
     }
@@ -179,10 +185,27 @@ class TaskLimitTest {
             }
             answer(exchange, 200, FARGATE.formatted("\"Limits\": { \"CPU\": 2 },"));
         });
-        TaskLimit limit = TaskLimit.of(endpoint, PATIENT_MILLIS);
+        TaskLimit limit = new TaskLimit(endpoint, PATIENT_MILLIS, NEVER_NANOS);
         assertThat(limit.processors()).isEqualTo(TaskLimit.NONE);
         asked.countDown();
-        Await.until("the limit", () -> limit.processors() == 2);
+        // The next test expects no line of this one.
+        Await.until("the limit", () -> !lines.isEmpty());
+        assertThat(limit.processors()).isEqualTo(2);
+    }
+
+    /** A busy container answers late, and the endpoint refuses those who ask too often. */
+    @Test
+    void should_ask_again_until_there_is_an_answer() {
+        AtomicInteger asked = new AtomicInteger();
+        server.createContext("/", exchange -> {
+            boolean refused = asked.incrementAndGet() < 3;
+            answer(exchange, refused ? 429 : 200, refused ? "" : FARGATE.formatted("\"Limits\": { \"CPU\": 0.5 },"));
+        });
+        TaskLimit limit = new TaskLimit(endpoint, PATIENT_MILLIS, 0);
+        Await.until("the limit", () -> limit.processors() == 0.5);
+        Await.until("its line", () -> lines.size() == 2);
+        assertThat(lines.get(0)).endsWith("the status is 429, expected 200");
+        assertThat(asked).hasValue(3);
     }
 
     @Test
@@ -198,9 +221,10 @@ class TaskLimitTest {
 
     @Test
     void should_do_nothing_outside_of_a_task() {
-        long threads = threads();
-        assertThat(TaskLimit.of(null, PATIENT_MILLIS).processors()).isEqualTo(TaskLimit.NONE);
-        assertThat(threads()).isEqualTo(threads);
+        Await.until("the threads of other tests have ended", () -> threads() == 0);
+        assertThat(new TaskLimit(null, PATIENT_MILLIS, NEVER_NANOS).processors())
+                .isEqualTo(TaskLimit.NONE);
+        assertThat(threads()).isZero();
         assertThat(lines).isEmpty();
     }
 

@@ -9,7 +9,8 @@ import org.junit.jupiter.api.Tag;
 /**
  * A unit test whose result could depend on the Java release: of threads, TLS, processes, class
  * loading, text, time zones or frameworks. CI runs it on JDK 17 and 25, and the others on JDK 17
- * only, because the integration tests run all of the code on JDK 25.
+ * only, because the integration tests run
+ * nearly all of the code on JDK 25.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

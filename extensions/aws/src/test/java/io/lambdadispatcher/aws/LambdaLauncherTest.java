@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.wire.testkit.LoggedLines;
 import io.netty.channel.ConnectTimeoutException;
 import java.io.IOException;
@@ -52,6 +53,7 @@ import software.amazon.awssdk.services.lambda.model.InvokeResponse;
  * Runs against a Lambda on loopback. It also shows that the SDK's HTTP client, made for Netty 4.1,
  * works with 4.2.
  */
+@EachRelease
 @Timeout(120)
 class LambdaLauncherTest {
     private static final int MANY = 500;

@@ -143,7 +143,7 @@ public final class CapacityController {
         if (worker == null) {
             return Plan.NOTHING; // It has exited.
         }
-        boolean changed = worker.onStreams(streams);
+        worker.onStreams(streams);
         if (!version.isEmpty()) {
             worker.version = version;
         }
@@ -161,11 +161,9 @@ public final class CapacityController {
         }
         if (worker.limit.isReduced()) {
             // The limit was set on the worker's other or previous connections only.
-            draft.limit(
-                    worker,
-                    changed ? PlanDraft.OWN_MAXIMUM : "its connections have changed, and it was overloaded before");
+            draft.limit(worker, PlanDraft.OTHER_STREAMS);
         } else {
-            draft.limitIfChanged(worker, changed);
+            draft.limitIfChanged(worker, false);
         }
         return draft.plan();
     }

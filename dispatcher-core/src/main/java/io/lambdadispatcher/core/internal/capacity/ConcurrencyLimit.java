@@ -53,7 +53,7 @@ final class ConcurrencyLimit {
     /**
      * Replaces the stream count. A limit that is reduced remains the same share of it.
      *
-     * @return whether the stream count is another one
+     * @return whether the stream count has changed
      */
     boolean setStreams(int value) {
         boolean changed = value != most;

@@ -7,7 +7,7 @@ import java.util.List;
 /** Collects what one evaluation, or one event, decides. Confined to the controller's thread. */
 final class PlanDraft {
     /** The reason of a limit that remains the same share of a worker's stream count. */
-    static final String OWN_MAXIMUM = "it has changed its own maximum, and was overloaded before";
+    static final String OTHER_STREAMS = "its connections or its own maximum have changed, and it was overloaded before";
 
     /** The time of the evaluation or event. */
     final long nowNanos;
@@ -55,13 +55,13 @@ final class PlanDraft {
     /**
      * Tells the pool a worker's limit if it is not the one that it has been told.
      *
-     * @param byItself whether the worker has changed its stream count
+     * @param otherStreams whether the worker's stream count has changed
      */
-    void limitIfChanged(WorkerLife worker, boolean byItself) {
+    void limitIfChanged(WorkerLife worker, boolean otherStreams) {
         int change = worker.limit.unimposed();
         if (change != 0) {
             String load = change < 0 ? "its event loop is late, or its heap is full" : "it is less loaded";
-            limit(worker, byItself ? OWN_MAXIMUM : load);
+            limit(worker, otherStreams ? OTHER_STREAMS : load);
         }
     }
 

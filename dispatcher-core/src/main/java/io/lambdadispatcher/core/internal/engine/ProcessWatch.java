@@ -43,7 +43,6 @@ public final class ProcessWatch {
     private static final double MUCH = 0.25;
 
     private static final double ALMOST_FULL = 0.9;
-    private static final long SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Incidents incidents;
     private final List<? extends EventExecutor> loops;
@@ -56,6 +55,8 @@ public final class ProcessWatch {
     /** For how many seconds each resource has been short. */
     private final Map<String, Integer> seconds = new HashMap<>();
 
+    private long lookedNanos = System.nanoTime();
+
     private volatile ProcessSnapshot snapshot;
     private @Nullable Future<?> timer;
 
@@ -67,7 +68,7 @@ public final class ProcessWatch {
 
     public static ProcessWatch start(List<? extends EventExecutor> loops, Incidents incidents) {
         ProcessWatch watch = new ProcessWatch(loops, incidents, read(0));
-        // At a fixed rate, it would look several times at once after a stall, and find no shortage.
+        // At a fixed rate, it would look several times in a row after a stall, and find no shortage.
         watch.timer = GlobalEventExecutor.INSTANCE.scheduleWithFixedDelay(watch::look, 1, 1, TimeUnit.SECONDS);
         return watch;
     }
@@ -78,13 +79,15 @@ public final class ProcessWatch {
         }
     }
 
-    /** Returns the state of the process, at most a second old. */
+    /** Returns the state of the process, about a second old. */
     public ProcessSnapshot snapshot() {
         return snapshot;
     }
 
     private void look() {
-        onSecond(read(ask()));
+        long now = System.nanoTime();
+        onLook(read(ask()), now - lookedNanos);
+        lookedNanos = now;
     }
 
     /**
@@ -123,12 +126,16 @@ public final class ProcessWatch {
                 };
     }
 
-    /** Takes the state after another second. */
-    void onSecond(ProcessSnapshot now) {
+    /**
+     * Takes the next state.
+     *
+     * @param nanos the time since the one before: a second, or more after a stall
+     */
+    void onLook(ProcessSnapshot now, long nanos) {
         ProcessSnapshot before = snapshot;
         snapshot = now;
-        double throttled = part(before.throttledNanos(), now.throttledNanos());
-        double collecting = part(before.gcNanos(), now.gcNanos());
+        double throttled = part(before.throttledNanos(), now.throttledNanos(), nanos);
+        double collecting = part(before.gcNanos(), now.gcNanos(), nanos);
         String lag = "event loops are " + TimeUnit.NANOSECONDS.toMillis(now.loopLagNanos()) + " ms late";
         decide(
                 "processor time",
@@ -145,8 +152,8 @@ public final class ProcessWatch {
         decide("direct memory", now.directMemory() >= ALMOST_FULL, percent(now.directMemory()) + " are in use");
     }
 
-    private static double part(long before, long now) {
-        return before < 0 || now < 0 ? 0 : Math.min(1, (double) (now - before) / SECOND_NANOS);
+    private static double part(long before, long now, long nanos) {
+        return before < 0 || now < 0 ? 0 : Math.min(1, (double) (now - before) / nanos);
     }
 
     private static String percent(double part) {

@@ -102,7 +102,7 @@ public final class TlsContexts {
 
     private static SslContext build(TlsOptions.Contents contents, String... protocols) {
         SslContextBuilder builder = SslContextBuilder.forServer(contents.privateKey(), contents.chain())
-                .keyStoreType(PemFile.KEY_STORE)
+                .keyStoreType(PemFile.keyStoreType())
                 .sslProvider(OpenSsl.isAvailable() ? SslProvider.OPENSSL : SslProvider.JDK)
                 .protocols(
                         contents.profile() == TlsProfile.MODERN

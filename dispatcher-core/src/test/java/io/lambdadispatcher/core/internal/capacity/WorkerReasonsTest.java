@@ -141,14 +141,20 @@ class WorkerReasonsTest {
         assertThat(limited).containsExactly("7: its event loop is late, or its heap is full");
 
         carryOut(controller.onReady(now, "base", 10, WorkerLife.NEVER, ""));
-        assertThat(limited).last().isEqualTo("7: its connections have changed, and it was overloaded before");
+        assertThat(limited)
+                .last()
+                .isEqualTo("7: its connections or its own maximum have changed, and it was overloaded before");
 
         carryOut(controller.onReady(now, "base", 20, WorkerLife.NEVER, ""));
-        assertThat(limited).last().isEqualTo("14: it has changed its own maximum, and was overloaded before");
+        assertThat(limited)
+                .last()
+                .isEqualTo("14: its connections or its own maximum have changed, and it was overloaded before");
 
         samples = List.of(new WorkerDemand("base", 40, 0, 0, 0, 0, null, 0, null));
         second();
-        assertThat(limited).last().isEqualTo("28: it has changed its own maximum, and was overloaded before");
+        assertThat(limited)
+                .last()
+                .isEqualTo("28: its connections or its own maximum have changed, and it was overloaded before");
     }
 
     @ParameterizedTest

@@ -32,7 +32,9 @@ class ProcessWatchTest {
     private void second(long throttled, long lag, long gc, double heap, double direct) {
         throttledMillis += throttled;
         gcMillis += gc;
-        watch.onSecond(new ProcessSnapshot(throttledMillis * MILLI, lag * MILLI, gcMillis * MILLI, heap, direct));
+        watch.onLook(
+                new ProcessSnapshot(throttledMillis * MILLI, lag * MILLI, gcMillis * MILLI, heap, direct),
+                1000 * MILLI);
         ticker.advance(1, TimeUnit.SECONDS);
         incidents.tick();
     }
@@ -82,7 +84,7 @@ class ProcessWatchTest {
         channel.finishAndReleaseAll();
     }
 
-    /** Looks at once would find that nothing was short meanwhile. */
+    /** Looks in immediate succession would find no shortage. */
     @Test
     void should_wait_for_a_second_before_it_looks_again_after_a_stall() {
         List<Long> looks = new CopyOnWriteArrayList<>();

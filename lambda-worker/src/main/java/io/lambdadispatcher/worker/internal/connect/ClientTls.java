@@ -40,7 +40,7 @@ public final class ClientTls {
     public static ClientTls of(WorkerTls tls) {
         try {
             SslContextBuilder builder = SslContextBuilder.forClient()
-                    .keyStoreType(PemFile.KEY_STORE)
+                    .keyStoreType(PemFile.keyStoreType())
                     .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
                     .applicationProtocolConfig(new ApplicationProtocolConfig(
                             Protocol.ALPN,
