@@ -280,8 +280,8 @@ class IncidentsIT {
     }
 
     /**
-     * Returns whether the metric has said that an incident of the kind begins. On a slow machine, it
-     * is over when others begin.
+     * Returns whether the metric has said that an incident of the kind begins. On a slow machine,
+     * it is over when others begin.
      */
     private static boolean wasCounted(Kind kind) {
         String metric = String.format(

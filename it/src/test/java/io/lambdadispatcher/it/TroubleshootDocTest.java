@@ -32,7 +32,7 @@ class TroubleshootDocTest {
 
     private static final Pattern TEST = Pattern.compile("(\\w+)\\.(\\w+)");
     private static final Pattern CODE = Pattern.compile("`([^`]+)`");
-    /** A metric, without the prefix of ours, or the value of a label other than the job. */
+    /** A metric, without our prefix, or the value of a label other than the job. */
     private static final Pattern METRIC =
             Pattern.compile("(?:lambda_dispatcher_|\\b(?=process_))(\\w+)|(?<=\\w)(?<!job)=\"(\\w+)\"");
 

@@ -89,9 +89,9 @@ public final class PemFile {
     }
 
     /**
-     * Returns the type of key store in which Netty passes a key to TLS, in memory: JKS if a provider
-     * has it. The default type encrypts and decrypts the key with 10,000 rounds, which are 0.4 s of
-     * the processor time in which the dispatcher starts.
+     * Returns the type of key store in which Netty passes a key to TLS, in memory: JKS if a
+     * provider has it. The default type encrypts and decrypts the key with 10,000 rounds, which are
+     * 0.4 s of the processor time in which the dispatcher starts.
      */
     public static String keyStoreType() {
         boolean has = Security.getProviders("KeyStore." + QUICK_STORE) != null;

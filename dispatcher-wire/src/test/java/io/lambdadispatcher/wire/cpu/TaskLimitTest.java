@@ -34,7 +34,7 @@ class TaskLimitTest {
     private static final int PATIENT_MILLIS = 20_000;
     private static final long NEVER_NANOS = TimeUnit.DAYS.toNanos(1);
 
-    /** Shaped as the example for Fargate in AWS's documentation, whose containers also have limits. */
+    /** Shaped as AWS's example for Fargate, whose containers also have limits. */
     private static final String FARGATE = """
             {
               "Cluster": "arn:aws:ecs:us-east-1:111122223333:cluster/shop",

@@ -68,7 +68,7 @@ public final class ProcessWatch {
 
     public static ProcessWatch start(List<? extends EventExecutor> loops, Incidents incidents) {
         ProcessWatch watch = new ProcessWatch(loops, incidents, read(0));
-        // At a fixed rate, it would look several times in a row after a stall, and find no shortage.
+        // At a fixed rate, it would look several times in a row after a stall, and see no shortage.
         watch.timer = GlobalEventExecutor.INSTANCE.scheduleWithFixedDelay(watch::look, 1, 1, TimeUnit.SECONDS);
         return watch;
     }
