@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.DefaultEventLoop;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -142,7 +143,8 @@ final class StressedPool {
 
     /** @param mixed whether the worker is a base worker, and there is a launched one, too */
     StressedPool(int free, boolean mixed) {
-        worker = new PooledConnection("worker", mixed);
+        worker = new PooledConnection("worker");
+        worker.setKind(mixed ? WorkerKind.BASE : WorkerKind.LAUNCHED);
         onAway(() -> {
             away.workers().onMember(worker);
             away.workers().setOpen(worker, true);
