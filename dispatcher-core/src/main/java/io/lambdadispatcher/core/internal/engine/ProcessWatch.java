@@ -142,13 +142,13 @@ public final class ProcessWatch {
                 throttled >= MUCH || now.loopLagNanos() >= LAG_NANOS && collecting < MUCH,
                 throttled >= MUCH
                         ? lag + ", and the limit of its container stopped its threads for " + percent(throttled)
-                                + " of the last second"
+                                + " of the time"
                         : lag);
         decide(
                 "heap",
                 now.heap() >= ALMOST_FULL || collecting >= MUCH,
                 percent(now.heap()) + " are in use after garbage collection, which took " + percent(collecting)
-                        + " of the last second");
+                        + " of the time");
         decide("direct memory", now.directMemory() >= ALMOST_FULL, percent(now.directMemory()) + " are in use");
     }
 

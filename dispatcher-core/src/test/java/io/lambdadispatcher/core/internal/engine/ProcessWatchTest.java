@@ -55,7 +55,7 @@ class ProcessWatchTest {
         assertThat(told())
                 .containsExactly("incident begins: the dispatcher is short of processor time, so requests are late:"
                         + " event loops are 4000 ms late, and the limit of its container stopped its threads for 85 % of"
-                        + " the last second");
+                        + " the time");
 
         seconds(7, 0, 1, 0, 0.2, 0.2);
         assertThat(told())
@@ -124,7 +124,7 @@ class ProcessWatchTest {
         assertThat(told())
                 .containsExactly(
                         "incident begins: the dispatcher is short of heap, so requests are late: 97 % are in use after"
-                                + " garbage collection, which took 60 % of the last second",
+                                + " garbage collection, which took 60 % of the time",
                         "incident begins: the dispatcher is short of direct memory, so requests are late: 93 % are in"
                                 + " use");
     }
