@@ -109,6 +109,7 @@ class IncidentsIT {
                         .router(head -> {
                             String path = head.path().toString();
                             if (path.startsWith("/late")) {
+                                // Makes the event loop late, which is the incident.
                                 LockSupport.parkNanos(BLOCKED_NANOS);
                             }
                             return RouteTarget.of(path.startsWith("/busy") ? "busy" : "demo");

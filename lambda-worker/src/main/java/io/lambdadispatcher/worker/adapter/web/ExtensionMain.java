@@ -41,7 +41,7 @@ public final class ExtensionMain {
         try {
             identifier = register(api);
         } catch (IOException | IllegalArgumentException e) {
-            log.error("cannot register as an extension at {}: {}", api, PrintableText.startOf(e));
+            log.error("cannot register as an extension at {}: {}", api, PrintableText.ofFailure(e));
             System.exit(1);
             return;
         }

@@ -249,7 +249,7 @@ public final class ConnectionKeeper {
         if (state == State.STOPPED) {
             return;
         }
-        String why = PrintableText.startOf(cause);
+        String why = PrintableText.ofFailure(cause);
         log.warn("cannot reach dispatcher {}: {}", dialled, why);
         connection = null;
         // Who has another key does not know the worker's secret, and would reject its token.
