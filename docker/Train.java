@@ -42,9 +42,6 @@ public final class Train {
     private static final String FINGERPRINT = "40ac233af2e9645e5bf18ab2000561c98a7063935ed720e5be4b159745d1341e";
 
     private static final int REQUESTS = 20;
-    /** For each version of HTTP. The JVM must have compiled the path of a request by then. */
-    private static final int LOAD_SECONDS = 5;
-
     private static final int CONCURRENT_REQUESTS = 16;
 
     /** The cache contains objects only if G1 writes it. Other collectors can read them. */
@@ -81,7 +78,7 @@ public final class Train {
 
     /**
      * Lets the dispatcher do what it will do on AWS: it launches a worker through a stand-in for
-     * Lambda, and serves a load, so the cache contains the classes and profiles of both.
+     * Lambda, and serves requests, so the cache contains the classes of both.
      */
     private static void serve() throws Exception {
         HttpServer lambda = lambda();
@@ -130,16 +127,14 @@ public final class Train {
         return server;
     }
 
-    /** Sends requests with small and large bodies for some seconds. */
+    /** Sends requests with small and large bodies. */
     private static void load(HttpClient.Version version) {
         HttpClient client = HttpClient.newBuilder().version(version).build();
         BodyPublisher body = BodyPublishers.ofByteArray(new byte[100_000]);
         HttpRequest small = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + PUBLIC + "ping")).build();
         HttpRequest large =
                 HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + PUBLIC + "echo")).POST(body).build();
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LOAD_SECONDS);
-        int sent = 0;
-        while (System.nanoTime() - end < 0) {
+        for (int round = 0; round < REQUESTS; round++) {
             List<CompletableFuture<HttpResponse<Void>>> answers = new ArrayList<>();
             for (int i = 0; i < CONCURRENT_REQUESTS; i++) {
                 answers.add(client.sendAsync(i == 0 ? large : small, BodyHandlers.discarding()));
@@ -149,10 +144,8 @@ public final class Train {
                 if (status != HttpURLConnection.HTTP_OK) {
                     throw new IllegalStateException("a request was answered with " + status);
                 }
-                sent++;
             }
         }
-        System.out.println(sent + " requests over " + version);
     }
 
     private static void image(String dispatcherClassPath) throws Exception {

@@ -158,6 +158,9 @@ class Smallest(Driver):
                 "WORKERS_ADVERTISED_ADDRESSES": f"127.0.0.1:{workers}", "SHUTDOWN_DELAY": "0", "JAVA_OPTS": self.options.jvm_flags}
             environment = {f"LAMBDA_DISPATCHER_{name}": str(value) for name, value in settings.items()}
             environment |= {"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
+            if self.options.processors < 1:
+                # As the construct for the CDK does.
+                environment["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1"
             load_average = os.getloadavg()[0]
             began = time.monotonic()
             dispatcher = Process("dispatcher", group.command([str(home / "dispatcher"), "serve"]), None, directory, environment)

@@ -92,6 +92,7 @@ public final class LambdaDispatcher extends Construct {
     static final int PUBLIC_PORT = 8080;
     static final int ADMIN_PORT = 9901;
     private static final int WORKER_PORT = 8444;
+    private static final int VCPU = 1024;
 
     private final FargateTaskDefinition task;
     private final FargateService service;
@@ -217,9 +218,14 @@ public final class LambdaDispatcher extends Construct {
                     .resources(List.of("*")) // This action knows no resources.
                     .build());
         }
+        Map<String, String> environment = TaskSettings.asEnvironment(settings);
+        if (from.cpu < VCPU) {
+            // The second compiler would use most of the task during the first minute.
+            environment.put("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1");
+        }
         return ContainerDefinitionOptions.builder()
                 .image(Objects.requireNonNull(from.image))
-                .environment(TaskSettings.asEnvironment(settings))
+                .environment(environment)
                 .secrets(TaskSettings.asEnvironment(secrets))
                 .portMappings(Stream.of(PUBLIC_PORT, WORKER_PORT, ADMIN_PORT)
                         .map(port -> PortMapping.builder().containerPort(port).build())
@@ -528,7 +534,8 @@ public final class LambdaDispatcher extends Construct {
         }
 
         /**
-         * Sets the size of a task. Default: 256 and 512, which is the smallest size of Fargate.
+         * Sets the size of a task. Default: 256 and 512, which is the smallest size of Fargate. The
+         * JVM of a task of less than one vCPU compiles with C1 only.
          *
          * @param cpu 1024 are one vCPU
          * @param memoryMiB that Fargate offers for this CPU

@@ -510,9 +510,12 @@ class LambdaDispatcherTest {
 
     @Test
     void should_run_on_the_smallest_size_by_default() {
-        assertThat(render(builder -> {}).one("AWS::ECS::TaskDefinition", "Dispatcher"))
+        Rendered rendered = render(builder -> {});
+
+        assertThat(rendered.one("AWS::ECS::TaskDefinition", "Dispatcher"))
                 .containsEntry("Cpu", "256")
                 .containsEntry("Memory", "512");
+        assertThat(rendered.environment()).containsEntry("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1");
     }
 
     @Test
@@ -529,6 +532,7 @@ class LambdaDispatcherTest {
                         .get("Cluster")
                         .toString())
                 .contains("Own");
+        assertThat(rendered.environment()).doesNotContainKey("JDK_JAVA_OPTIONS");
     }
 
     /** The layer runs a web application. The alias has no security group of its own. */
