@@ -40,7 +40,7 @@ public sealed interface Decision {
      * @param text the body in UTF-8
      * @throws IllegalArgumentException if the status is another
      */
-    static Decision answer(int status, String text) {
+    static Answer answer(int status, String text) {
         return answer(
                 status, Map.of("content-type", "text/plain; charset=utf-8"), text.getBytes(StandardCharsets.UTF_8));
     }
@@ -53,7 +53,7 @@ public sealed interface Decision {
      * @param body must not be changed afterwards. Not sent if the request or the status has none
      * @throws IllegalArgumentException if the status is another, or HTTP allows no such header
      */
-    static Decision answer(int status, Map<String, String> headers, byte[] body) {
+    static Answer answer(int status, Map<String, String> headers, byte[] body) {
         return new Answer(status, headers, null, body, Substitute.FILTER);
     }
 
@@ -89,7 +89,7 @@ public sealed interface Decision {
      *
      * @param decision of this request alone; completes on any thread
      */
-    static Decision later(CompletionStage<Decision> decision) {
+    static Decision later(CompletionStage<? extends Decision> decision) {
         return new Later(Objects.requireNonNull(decision, "decision"), null, null);
     }
 
@@ -102,7 +102,7 @@ public sealed interface Decision {
      * @param decision of this request alone; completes on any thread
      * @param atMost more than zero
      */
-    static Decision later(CompletionStage<Decision> decision, Duration atMost, Decision otherwise) {
+    static Decision later(CompletionStage<? extends Decision> decision, Duration atMost, Decision otherwise) {
         return new Later(
                 Objects.requireNonNull(decision, "decision"),
                 Objects.requireNonNull(atMost, "atMost"),
@@ -172,7 +172,7 @@ public sealed interface Decision {
      * @param otherwise {@code null} exactly if {@code atMost} is
      */
     record Later(
-            CompletionStage<Decision> decision,
+            CompletionStage<? extends Decision> decision,
             @Nullable Duration atMost,
             @Nullable Decision otherwise) implements Decision {}
 

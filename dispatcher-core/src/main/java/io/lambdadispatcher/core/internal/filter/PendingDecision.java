@@ -18,7 +18,7 @@ final class PendingDecision {
     private final EventLoop loop;
     private final Runnable onLate;
     private @Nullable Future<?> timer;
-    private @Nullable CompletionStage<Decision> asked;
+    private @Nullable CompletionStage<? extends Decision> asked;
 
     /** What is decided when the wait has taken too long; {@code null} = the request fails. */
     private @Nullable Decision otherwise;
@@ -64,7 +64,7 @@ final class PendingDecision {
             waitAtMost(Math.min(MAX_WAIT_NANOS, leftNanos));
         }
         otherwise = later.otherwise();
-        CompletionStage<Decision> decision = later.decision();
+        CompletionStage<? extends Decision> decision = later.decision();
         asked = decision;
         decision.whenComplete((decided, error) -> {
             Loops.execute(loop, () -> {
@@ -87,7 +87,7 @@ final class PendingDecision {
             timer.cancel(false);
             timer = null;
         }
-        CompletionStage<Decision> its = asked;
+        CompletionStage<? extends Decision> its = asked;
         asked = null;
         if (its != null) {
             try {
