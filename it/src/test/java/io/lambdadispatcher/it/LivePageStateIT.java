@@ -173,6 +173,7 @@ class LivePageStateIT {
         assertThat(browser.evaluate("document.querySelector('#workers-strip .strip').ariaLabel"))
                 .isEqualTo("500 workers: 499 ready, 1 ejected");
         browser.awaitText("#workers tr:nth-child(2)", "Ejected: 9 of 10 failed");
+        browser.awaitText("#functions", "Worker worker-499 is ejected: 9 of 10 failed.");
 
         // Only with the keyboard.
         browser.tabTo("[data-chip=ejected]");

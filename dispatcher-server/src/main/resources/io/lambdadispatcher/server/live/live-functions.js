@@ -106,6 +106,11 @@ function failing(of) {
   return errors || failed ? element("p", {class: "bad"}, `In the last minute, the function answered ${plural(errors, "request")} with 5xx, and the dispatcher failed ${number(failed)}.`) : null;
 }
 
+function unhealthy(of, all = []) {
+  const sick = all.filter((worker) => worker.function === of.name && worker.ejected);
+  return sick.slice(0, 3).map((worker) => element("p", {class: "bad"}, `Worker ${worker.id} is ejected: ${worker.ejected}.`));
+}
+
 function usage(title, workers, busy, streams, more) {
   return element("div", {class: "usage"}, element("b", {}, title), element("span", {}, plural(workers, "worker")),
     element("progress", {max: Math.max(1, streams), value: Math.min(Math.max(0, busy), streams), "aria-label": `${title}: streams in use`}),
@@ -141,7 +146,7 @@ function scheduled({scheduled: of}) {
 function launching(of) {
   if (of.workersDesired === undefined) return element("p", {class: "soft"}, `${number(of.workersReady)} of ${number(of.workersConnected)} connected workers are ready${of.workersEjected ? `, ${of.workersEjected} ejected` : ""}. None is launched here.`);
   if (of.launchesBlocked) return element("p", {class: "warn"}, sentence(of.launchesBlocked));
-  return of.waitReason === "max_workers" ? element("p", {class: "warn"}, "No more workers may be launched.") : element("p", {class: "soft"}, "Launching is not limited.");
+  return of.waitReason === "max_workers" ? element("p", {class: "warn"}, "No more workers may be launched: function.max-workers is reached.") : element("p", {class: "soft"}, "Launching is not limited.");
 }
 
 function versions(of) {
@@ -193,7 +198,7 @@ function trouble(of) {
   return of.queued ? "workers start" : undefined;
 }
 
-function card(of, {changes = [], now, hour}, alone) {
+function card(of, {changes = [], workers: all, now, hour}, alone) {
   const what = trouble(of);
   const open = opened.get(of.name) ?? (alone || what !== undefined);
   const paused = of.launchesBlocked?.includes("kill switch");
@@ -203,7 +208,7 @@ function card(of, {changes = [], now, hour}, alone) {
       element("span", {class: "pill " + (what ? "bad" : "good")}, what ?? "calm"), " ",
       element("span", {class: "soft"}, [perSecond(rate(of, REQUESTS)), `p50 ${latency(latest(of)[FIRST_BYTE_P50])}`, `p99 ${latency(latest(of)[FIRST_BYTE_P99])}`, staff,
         of.dollarsLastHour === undefined ? null : `${dollars(of.dollarsLastHour)} ${hour}`].filter(Boolean).join(" · "))),
-    open ? [waiting(of), failing(of), breakers(of), rollout(of), versions(of), workers(of), advised(of), scheduled(of), element("div", {class: "line"}, launching(of),
+    open ? [waiting(of), failing(of), unhealthy(of, all), breakers(of), rollout(of), versions(of), workers(of), advised(of), scheduled(of), element("div", {class: "line"}, launching(of),
       of.workersDesired === undefined ? null : element("button", {type: "button", class: "small", "data-do": paused ? "launchingOn" : "launchingOff", "data-function": of.name},
         (paused ? "Resume" : "Pause") + " launching")), charts(of, changes, now), cost(of, hour)] : []);
 }
@@ -230,7 +235,7 @@ function overall(functions, {changes = [], hour}) {
 }
 
 export function drawFunctions(state) {
-  const {functions} = state, shown = {changes: state.changes, now: Date.parse(state.time), hour: lastHour(state)};
+  const {functions} = state, shown = {changes: state.changes, workers: state.workers, now: Date.parse(state.time), hour: lastHour(state)};
   render(byId("overall"), ...overall(functions, shown));
   const sorted = [...functions].sort((a, b) => (trouble(b) !== undefined) - (trouble(a) !== undefined));
   render(byId("functions"), ...sorted.map((of) => card(of, shown, functions.length === 1)));
