@@ -138,10 +138,12 @@ class BurstSimulationTest {
         double[] rates = Arrays.stream(counts, from, from + bins)
                 .map(count -> Math.max(0.1, count / mean * rate))
                 .toArray();
+        System.out.println(BurstRun.HEAD);
         for (double warm : new double[] {0, 0.5, 1}) {
             BurstRun run = new BurstRun(base(rate).with(WARM_START_PROBABILITY, warm), BURSTY, 300, rates).runAll();
             System.out.println(run.row(trace + " " + rate + ", warm " + warm));
             assertKept(run);
+            assertThat(run.path.tally.calmWait.getValueAtPercentile(99)).isLessThan(50_000_000);
         }
     }
 }
