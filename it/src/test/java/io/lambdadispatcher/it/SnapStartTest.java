@@ -18,6 +18,8 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -36,7 +38,7 @@ import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
 @EachRelease
 @Timeout(60)
 class SnapStartTest {
-    /** The implementation of {@code org.crac}, as Lambda's managed Java runtimes set it. */
+    /** The implementation of {@code org.crac}, which the image's flags set. */
     private static final String IMPLEMENTATION = "org.crac.Core.Compat";
 
     private static final Set<Integer> connections = ConcurrentHashMap.newKeySet();
@@ -70,7 +72,14 @@ class SnapStartTest {
 
     @BeforeAll
     static void start() throws IOException {
-        System.setProperty(IMPLEMENTATION, "com.amazonaws.services.lambda.crac");
+        String flag = "-D" + IMPLEMENTATION + "=";
+        System.setProperty(
+                IMPLEMENTATION,
+                Files.readAllLines(Path.of("../docker/worker.flags")).stream()
+                        .filter(line -> line.startsWith(flag))
+                        .map(line -> line.substring(flag.length()))
+                        .findFirst()
+                        .orElse(""));
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         server.createContext("/", SnapStartTest::answer);
         server.start();
