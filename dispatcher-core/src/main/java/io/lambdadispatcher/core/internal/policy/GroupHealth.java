@@ -138,8 +138,13 @@ public final class GroupHealth {
 
     /** Returns how many exchanges of the function have ended, on workers of either kind. */
     long endedOfAll() {
+        return totals().ended() + totalsOfOtherKind().ended();
+    }
+
+    /** Returns none if there is no other kind. */
+    Counts totalsOfOtherKind() {
         GroupHealth others = other;
-        return totals().ended() + (others == null ? 0 : others.totals().ended());
+        return others == null ? Counts.NONE : others.totals();
     }
 
     Counts totals() {

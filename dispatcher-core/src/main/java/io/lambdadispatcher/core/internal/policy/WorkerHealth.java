@@ -33,7 +33,8 @@ import org.jspecify.annotations.Nullable;
  *       (H. Chernoff, "A Measure of Asymptotic Efficiency for Tests of a Hypothesis Based on the
  *       Sum of Observations", 1952) limits this probability to 1e-10. So there is no verdict
  *       without samples, and none if all workers fail.
- *   <li>In a group of one or two workers, all exchanges of the trial were bad.
+ *   <li>In a group of one or two workers, all exchanges of the trial were bad, and if no other
+ *       worker of the kind has ended one, fewer than half of those of the other kind.
  *   <li>If most of the bad ones were slow, the worker's first one began more than 5 s ago.
  *   <li>The group permits it: {@link GroupHealth#tryEject}.
  * </ul>
@@ -80,14 +81,16 @@ public final class WorkerHealth {
         final long beginNanos;
         final Counts before;
         final Counts past;
+        final Counts otherKindBefore;
         int seen;
         int bad;
         int slow;
 
-        Trial(long beginNanos, Counts before, Counts past) {
+        Trial(long beginNanos, Counts before, Counts past, Counts otherKindBefore) {
             this.beginNanos = beginNanos;
             this.before = before;
             this.past = past;
+            this.otherKindBefore = otherKindBefore;
         }
 
         boolean isRefuted(long nowNanos) {
@@ -219,7 +222,7 @@ public final class WorkerHealth {
         Trial current = trial;
         if (current == null || current.isRefuted(nowNanos)) {
             Counts totals = group.totals();
-            current = new Trial(nowNanos, totals, group.past(nowNanos, totals));
+            current = new Trial(nowNanos, totals, group.past(nowNanos, totals), group.totalsOfOtherKind());
             trial = current;
         }
         tally.count(true);
@@ -241,7 +244,7 @@ public final class WorkerHealth {
         }
         Counts all = group.totals().since(of.before);
         Counts others = new Counts(all.ended() - of.seen, all.bad() - of.bad);
-        if (!few && others.ended() < FEWEST_OTHERS) {
+        if (!few && others.ended() < FEWEST_OTHERS || others.ended() == 0 && isOtherKindBad(of)) {
             return false;
         }
         if (isWorse(of.bad, of.seen, expected(of.past, others))) {
@@ -252,6 +255,12 @@ public final class WorkerHealth {
             trial = null;
         }
         return false;
+    }
+
+    /** Nothing but the other kind says whether a single worker is bad, or what it is asked for. */
+    private boolean isOtherKindBad(Trial of) {
+        Counts theirs = group.totalsOfOtherKind().since(of.otherKindBefore);
+        return theirs.bad() > 0 && 2 * theirs.bad() >= theirs.ended();
     }
 
     /** Returns how often an exchange is bad that has nothing to do with this worker's state. */
@@ -361,7 +370,6 @@ public final class WorkerHealth {
         ejection.offer();
     }
 
-    /** Returns the maximum number of requests that may begin now. */
     /** Returns the maximum number of requests that may begin now. */
     public int limit() {
         return ejection.limit();
