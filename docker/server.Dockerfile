@@ -27,7 +27,7 @@ COPY docker/dispatcher /usr/local/bin/
 USER 10001:10001
 WORKDIR /tmp
 EXPOSE 8080 8443 8444 9901
-# With 0.1 vCPU, a dispatcher can take a minute to start, and this JVM shares its CPU time.
+# On a slow machine, a dispatcher with 0.25 vCPU can take 14 s to start, and this JVM shares its CPU time.
 HEALTHCHECK --interval=10s --timeout=10s --start-period=120s --retries=3 \
     CMD ["/opt/lambda-dispatcher/java/bin/java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx16m", "@/opt/lambda-dispatcher/class.path", "io.lambdadispatcher.server.admin.Probe"]
 # The JVM is process 1, so it receives SIGTERM. Allow it more time to stop than shutdown.delay and shutdown.grace together.

@@ -104,7 +104,7 @@ class LivePageIT {
                 "1 request waits for a worker",
                 "0 of 4 worker streams are free",
                 "function.max-workers (2) is reached (max_workers)",
-                "No more workers may be launched: function.max-workers is reached.");
+                "No more workers may be launched.");
         browser.awaitText("#requests", "waits for a worker");
         keep("live-page-waiting.png");
         browser.look(1440, 1250, true);

@@ -108,7 +108,9 @@ function failing(of) {
 
 function unhealthy(of, all = []) {
   const sick = all.filter((worker) => worker.function === of.name && worker.ejected);
-  return sick.slice(0, 3).map((worker) => element("p", {class: "bad"}, `Worker ${worker.id} is ejected: ${worker.ejected}.`));
+  const lines = sick.slice(0, 3).map((worker) => `Worker ${worker.id} is ejected: ${worker.ejected}.`);
+  if (sick.length > 3) lines.push(`${number(sick.length - 3)} more are ejected.`);
+  return lines.map((line) => element("p", {class: "bad"}, line));
 }
 
 function usage(title, workers, busy, streams, more) {
@@ -146,7 +148,7 @@ function scheduled({scheduled: of}) {
 function launching(of) {
   if (of.workersDesired === undefined) return element("p", {class: "soft"}, `${number(of.workersReady)} of ${number(of.workersConnected)} connected workers are ready${of.workersEjected ? `, ${of.workersEjected} ejected` : ""}. None is launched here.`);
   if (of.launchesBlocked) return element("p", {class: "warn"}, sentence(of.launchesBlocked));
-  return of.waitReason === "max_workers" ? element("p", {class: "warn"}, "No more workers may be launched: function.max-workers is reached.") : element("p", {class: "soft"}, "Launching is not limited.");
+  return of.waitReason === "max_workers" ? element("p", {class: "warn"}, "No more workers may be launched.") : element("p", {class: "soft"}, "Launching is not limited.");
 }
 
 function versions(of) {

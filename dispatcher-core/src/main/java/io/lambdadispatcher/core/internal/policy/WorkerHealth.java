@@ -33,8 +33,9 @@ import org.jspecify.annotations.Nullable;
  *       (H. Chernoff, "A Measure of Asymptotic Efficiency for Tests of a Hypothesis Based on the
  *       Sum of Observations", 1952) limits this probability to 1e-10. So there is no verdict
  *       without samples, and none if all workers fail.
- *   <li>In a group of one or two workers, all exchanges of the trial were bad, and if no other
- *       worker of the kind has ended one, fewer than half of those of the other kind.
+ *   <li>In a group of one or two workers, all exchanges of the trial were bad.
+ *   <li>If no other worker of the kind has ended an exchange since then, fewer than half of those
+ *       of the other kind were bad, or half as many as of this worker.
  *   <li>If most of the bad ones were slow, the worker's first one began more than 5 s ago.
  *   <li>The group permits it: {@link GroupHealth#tryEject}.
  * </ul>
@@ -81,16 +82,21 @@ public final class WorkerHealth {
         final long beginNanos;
         final Counts before;
         final Counts past;
-        final Counts otherKindBefore;
+        /** What the other kind did before, and this worker, when it was looked at. */
+        Counts otherKind;
+
+        int badBefore;
+        long lookedNanos;
         int seen;
         int bad;
         int slow;
 
-        Trial(long beginNanos, Counts before, Counts past, Counts otherKindBefore) {
+        Trial(long beginNanos, Counts before, Counts past, Counts otherKind) {
             this.beginNanos = beginNanos;
             this.before = before;
             this.past = past;
-            this.otherKindBefore = otherKindBefore;
+            this.otherKind = otherKind;
+            this.lookedNanos = beginNanos;
         }
 
         boolean isRefuted(long nowNanos) {
@@ -244,7 +250,7 @@ public final class WorkerHealth {
         }
         Counts all = group.totals().since(of.before);
         Counts others = new Counts(all.ended() - of.seen, all.bad() - of.bad);
-        if (!few && others.ended() < FEWEST_OTHERS || others.ended() == 0 && isOtherKindBad(of)) {
+        if (!few && others.ended() < FEWEST_OTHERS || others.ended() == 0 && isOtherKindBad(nowNanos, of)) {
             return false;
         }
         if (isWorse(of.bad, of.seen, expected(of.past, others))) {
@@ -257,10 +263,26 @@ public final class WorkerHealth {
         return false;
     }
 
-    /** Nothing but the other kind says whether a single worker is bad, or what it is asked for. */
-    private boolean isOtherKindBad(Trial of) {
-        Counts theirs = group.totalsOfOtherKind().since(of.otherKindBefore);
-        return theirs.bad() > 0 && 2 * theirs.bad() >= theirs.ended();
+    /**
+     * Nothing but the other kind says whether a single worker is bad, or what it is asked for.
+     * Counts the last 10 to 20 s, because the other kind may recover or end.
+     */
+    private boolean isOtherKindBad(long nowNanos, Trial of) {
+        int ours = of.bad - of.badBefore;
+        if (ours < FEWEST_BAD) {
+            return true;
+        }
+        Counts all = group.totalsOfOtherKind();
+        Counts theirs = all.since(of.otherKind);
+        if (2 * theirs.bad() < Math.max(ours, theirs.ended())) {
+            return false;
+        }
+        if (nowNanos - of.lookedNanos > LONGEST_TRIAL_NANOS) {
+            of.otherKind = all;
+            of.badBefore = of.bad;
+            of.lookedNanos = nowNanos;
+        }
+        return true;
     }
 
     /** Returns how often an exchange is bad that has nothing to do with this worker's state. */
