@@ -106,8 +106,8 @@ function failing(of) {
   return errors || failed ? element("p", {class: "bad"}, `In the last minute, the function answered ${plural(errors, "request")} with 5xx, and the dispatcher failed ${number(failed)}.`) : null;
 }
 
-function unhealthy(of, all = []) {
-  const sick = all.filter((worker) => worker.function === of.name && worker.ejected);
+function unhealthy(of, all) {
+  const sick = (all ?? []).filter((worker) => worker.function === of.name && worker.ejected);
   const lines = sick.slice(0, 3).map((worker) => `Worker ${worker.id} is ejected: ${worker.ejected}.`);
   if (sick.length > 3) lines.push(`${number(sick.length - 3)} more are ejected.`);
   return lines.map((line) => element("p", {class: "bad"}, line));
