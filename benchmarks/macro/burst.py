@@ -202,7 +202,8 @@ class Stage:
         for _ in range(dispatchers):
             self.dispatchers.append(self.scene.dispatcher(**settings))
         for each in self.dispatchers:
-            each.start(prefix=groups["dispatcher"].command([]))
+            # As the construct starts tasks of less than one processor.
+            each.start(prefix=groups["dispatcher"].command([]), environment={"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"})
         addresses = ",".join(f"127.0.0.1:{each.workers}" for each in self.dispatchers)
         self.base = [
             Process(f"base-{number}", groups["base"].command(

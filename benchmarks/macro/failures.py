@@ -228,8 +228,8 @@ class Dispatcher:
     def command(self):
         return [ROOT / "dispatcher", "serve", *(f"--{name}={value}" for name, value in self.settings.items() if value is not None)]
 
-    def start(self, prefix=()):
-        self.process = Process(self.name, [*prefix, *self.command()], None, self.scene.directory)
+    def start(self, prefix=(), environment=None):
+        self.process = Process(self.name, [*prefix, *self.command()], None, self.scene.directory, environment)
         return self
 
     def await_ready(self):

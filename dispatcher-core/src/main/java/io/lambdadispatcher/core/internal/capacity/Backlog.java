@@ -14,7 +14,8 @@ import java.util.concurrent.TimeUnit;
  * starts, and fill all streams when it has started. By Little's law, the streams that the load does
  * not need clear the queue. This holds if most of the busy streams carry short requests. It is
  * believed only while a worker starts, for at most twice the time of a start, or for a moment if
- * there is a base, and as long as the queue becomes shorter in each second after that.
+ * there is a base, and as long as the queue becomes shorter in each second after that. A fleet is
+ * judged as one dispatcher would be: by all requests in flight, and by what all need in the mean.
  */
 final class Backlog {
     private static final long TOGETHER_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -36,9 +37,6 @@ final class Backlog {
     private boolean shrinking;
     private long lookedNanos;
     private int pendingAtLook;
-
-    /** The streams that are in use here, less all that there are, since requests are queued. */
-    private WindowMax unused = new WindowMax(SECOND);
 
     /**
      * @param starting workers that have not been ready yet
@@ -64,7 +62,6 @@ final class Backlog {
             sinceNanos = nowNanos;
             arrivedBefore = demand.arrived() - pending;
             together = 0;
-            unused = new WindowMax(SECOND);
         }
         if (nowNanos - sinceNanos <= TOGETHER_NANOS) {
             together = Math.max(together, pending);
@@ -72,29 +69,23 @@ final class Backlog {
     }
 
     /**
-     * Returns how many streams other dispatchers use, of the fleet or not: those that were not in
-     * use here at any time of the last second, although requests were queued.
-     *
-     * @param concurrency streams of the workers that serve
-     */
-    int taken(long nowNanos, Demand demand, int concurrency) {
-        if (!waiting) {
-            return 0;
-        }
-        int most = unused.add(nowNanos, demand.busy() - concurrency);
-        return nowNanos - sinceNanos < MOMENT_NANOS ? 0 : Math.max(0, -most);
-    }
-
-    /**
      * Returns the streams needed.
      *
      * @param demand the latest sample
+     * @param elsewhere streams that the other dispatchers of the fleet need
      * @param supply streams of the workers that serve or start
      * @param startNanos mean time from launch until a worker is ready
      * @param besideBase whether a base serves. It is full now and then without a rise of the
      *     traffic
      */
-    double streams(long nowNanos, Demand demand, OfferedLoad load, double supply, long startNanos, boolean besideBase) {
+    double streams(
+            long nowNanos,
+            Demand demand,
+            OfferedLoad load,
+            double elsewhere,
+            double supply,
+            long startNanos,
+            boolean besideBase) {
         int pending = demand.pending();
         double serviceNanos = load.meanServiceNanos();
         if (pending == 0 || serviceNanos == 0) {
@@ -106,8 +97,12 @@ final class Backlog {
         double before = besideBase ? SECOND / 2.0 : 0;
         double recent =
                 ((demand.arrived() - arrivedBefore) * serviceNanos + before * load.streams()) / (since + before);
-        double spare = supply - Math.max(load.streams(), recent);
-        boolean areShort = demand.busy() <= 2 * Math.max(load.streams(), recent);
+        double needed = Math.max(load.streams(), recent);
+        double others = Math.max(elsewhere, demand.taken());
+        double spare = supply - needed - others;
+        boolean areShort = demand.busy() + others <= 2 * (needed + elsewhere);
+        // Those of the fleet may use up to twice their mean by chance.
+        double busy = demand.busy() + Math.min(others, 2 * elsewhere);
         if (shrinking && areShort && pending * serviceNanos <= spare * startNanos) {
             return 0;
         }
@@ -118,7 +113,7 @@ final class Backlog {
         // Workers that have just started are busy with what was queued, which counts only once.
         double share = Math.min(1, serviceNanos / Math.max(SECOND, STARTS_TO_CLEAR * startNanos));
         double streams = first + (pending - first) * share;
-        double rising = Math.max(load.streams(), recent) + pending * share - demand.busy();
+        double rising = needed + elsewhere + pending * share - busy;
         return shrinking && areShort ? Math.min(streams, Math.max(0, rising)) : streams;
     }
 }

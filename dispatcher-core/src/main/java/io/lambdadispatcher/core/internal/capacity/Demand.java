@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param serviceNanos total time for which completed exchanges had a worker stream
  * @param busy exchanges in flight
  * @param pending requests that are queued for a worker stream
+ * @param taken worker streams that other dispatchers use, as workers say when they refuse a
+ *     request because of them; 0 if none has just refused one
  * @param serviceTimes durations of the exchanges that ended since the previous sample. Not changed
  *     any more
  * @param workers the connected workers; {@code null} if the sample has no workers
@@ -22,6 +24,7 @@ public record Demand(
         long serviceNanos,
         int busy,
         int pending,
+        int taken,
         ServiceTimes serviceTimes,
         @Nullable List<WorkerDemand> workers) {
 

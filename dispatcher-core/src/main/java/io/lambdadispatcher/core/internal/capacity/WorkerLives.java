@@ -175,11 +175,6 @@ public final class WorkerLives {
         return ready;
     }
 
-    /** Returns the exchanges that the workers of either kind can serve concurrently now. */
-    int concurrency() {
-        return ready().stream().mapToInt(WorkerLife::concurrency).sum();
-    }
-
     /** Returns the sum over the workers of the base that are connected. */
     int base(ToIntFunction<WorkerLife> value) {
         int sum = 0;

@@ -74,16 +74,24 @@ final class WorkerTarget {
         backlog.onSample(nowNanos, demand, workers.count(WorkerLife::isStarting), startNanos, base > 0);
         spend.advance(nowNanos, workers.count(worker -> worker.ours));
         rememberRequests(nowNanos, demand);
-        // Each sample counts, because the first ones after a base has come may be older than it.
-        int seemsTaken = backlog.taken(nowNanos, demand, workers.concurrency());
-        int taken = base == 0 ? 0 : seemsTaken;
         int withheld = workers.withheld(nowNanos);
-        double supply = base + launched * exchangesPerWorker - withheld - Math.max(fleet.streams(), taken);
-        double instant = instantStreams(nowNanos, demand, supply, startNanos, base > 0);
+        double elsewhere = fleet.streams() * utilization();
+        double supply = base + launched * exchangesPerWorker - withheld;
+        double queued = backlog.streams(nowNanos, demand, load, elsewhere, supply, startNanos, base > 0);
+        double instant = demand.busy() + queued;
+        // Beside a base, what is in flight varies by chance. It says nothing if the base suffices.
+        double now = base > 0 && queued == 0 ? 0 : instant;
         neededStreams = hasBeenIdle(nowNanos, demand)
                 ? 0
-                : Math.max(LEAST_STREAMS, Math.max(load.streams() * (1 + policy.headroom()), instant));
-        launchedStreams = base == 0 ? neededStreams + fleet.streams() : excess(base, instant, fleet.streams(), taken);
+                : Math.max(LEAST_STREAMS, Math.max(load.streams() * (1 + policy.headroom()), now));
+        double others = Math.max(elsewhere, demand.taken());
+        // If nothing waits, what is there suffices for this moment.
+        double all = queued == 0
+                ? Math.max(instant, Math.min(instant + others, base + launched * exchangesPerWorker))
+                : instant + others;
+        launchedStreams = base == 0
+                ? neededStreams + fleet.streams()
+                : excess.calculate(load.lastingStreams() + elsewhere, all, base, base * utilization());
         double missing = launchedStreams == 0 ? 0 : withheld;
         needed = (int) Math.min(Integer.MAX_VALUE, Math.ceil((launchedStreams + missing) / exchangesPerWorker));
         boolean spares = neededStreams + fleet.streams() > 0 || policy.minWorkers() > 0;
@@ -98,7 +106,6 @@ final class WorkerTarget {
         kept = Math.min(recentlyWanted.add(nowNanos, wanted), affordable);
         int keptOtherwise = recentlyOtherwise.add(nowNanos, otherwise);
         int readyOtherwise = scheduled.readyOtherwise(nowNanos, keptOtherwise, startNanos);
-        double others = Math.max(fleet.streams() * utilization(), taken);
         double ahead = (Math.min(launched, kept) - keptOtherwise) * shareOf(workers, nowNanos, launched);
         scheduled.count(nowNanos, demand, ahead, base + readyOtherwise * exchangesPerWorker - others);
     }
@@ -107,18 +114,6 @@ final class WorkerTarget {
     private static double shareOf(WorkerLives workers, long nowNanos, int launched) {
         int own = workers.count(worker -> worker.ours && worker.isCapacity(nowNanos));
         return (double) own / Math.max(1, launched);
-    }
-
-    /**
-     * Returns the streams of launched workers that the fleet needs beside the base.
-     *
-     * @param elsewhere streams that the other dispatchers of the fleet need, with headroom
-     * @param taken streams that other dispatchers use now, of the fleet or not
-     */
-    private double excess(int base, double instant, double elsewhere, int taken) {
-        double others = elsewhere * utilization();
-        return excess.calculate(
-                load.lastingStreams() + others, instant + Math.max(others, taken), base, base * utilization());
     }
 
     /**
@@ -144,11 +139,6 @@ final class WorkerTarget {
     private boolean hasBeenIdle(long nowNanos, Demand demand) {
         return !everRequested
                 || nowNanos - lastRequestNanos >= policy.idleAfter().toNanos() && isIdle(demand);
-    }
-
-    /** Returns the streams that the requests of this moment need. */
-    private double instantStreams(long nowNanos, Demand demand, double supply, long startNanos, boolean besideBase) {
-        return demand.busy() + backlog.streams(nowNanos, demand, load, supply, startNanos, besideBase);
     }
 
     /** Returns the share of its streams that a worker should use. */

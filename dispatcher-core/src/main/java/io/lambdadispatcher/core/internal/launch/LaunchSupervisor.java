@@ -491,6 +491,10 @@ public final class LaunchSupervisor {
             if (timers.isEmpty()) {
                 return;
             }
+            if (demand.pending() > 0) {
+                // For how long there has been a queue decides.
+                lookSoon();
+            }
             long now = now();
             meterOverflow();
             FleetView view = fleet == null

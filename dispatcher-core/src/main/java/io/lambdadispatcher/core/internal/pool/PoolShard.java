@@ -348,7 +348,8 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
      */
     Demand sample(boolean withWorkers) {
         assert loop.inEventLoop();
-        return totals.sample(inFlight.size() + tunnels.size(), queue.pending(), withWorkers ? workers.sample() : null);
+        int busy = inFlight.size() + tunnels.size();
+        return totals.sample(busy, queue.pending(), workers.taken(), withWorkers ? workers.sample() : null);
     }
 
     // What an exchange asks its owner.

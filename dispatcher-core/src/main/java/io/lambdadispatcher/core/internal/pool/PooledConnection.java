@@ -381,6 +381,11 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
         return again || trialTimer == null;
     }
 
+    /** Returns how many of its streams other dispatchers use, as far as the worker has said so. */
+    int taken() {
+        return open ? Math.max(0, Math.min(limit, busy + free.size()) - Math.max(room, busy)) : 0;
+    }
+
     /** The worker keeps room for one more exchange. */
     void onRoom() {
         room = Math.max(room, busy + 1);

@@ -34,7 +34,7 @@ final class Sampling {
         for (PoolShard shard : shards) {
             if (!Loops.execute(shard.loop(), () -> add(shard.sample(withWorkers)))) {
                 // The embedding program has shut down that event loop and all its requests.
-                add(new Demand(0, 0, 0, 0, 0, new ServiceTimes(), null));
+                add(new Demand(0, 0, 0, 0, 0, 0, new ServiceTimes(), null));
             }
         }
         return whole;
@@ -57,6 +57,7 @@ final class Sampling {
         long serviceNanos = 0;
         int busy = 0;
         int pending = 0;
+        int taken = 0;
         ServiceTimes serviceTimes = new ServiceTimes();
         Map<String, WorkerDemand> workers = new LinkedHashMap<>();
         for (Demand part : parts) {
@@ -65,6 +66,7 @@ final class Sampling {
             serviceNanos += part.serviceNanos();
             busy += part.busy();
             pending += part.pending();
+            taken += part.taken();
             serviceTimes.addAll(part.serviceTimes());
             if (part.workers() != null) {
                 part.workers().forEach(worker -> workers.merge(worker.workerId(), worker, WorkerDemand::plus));
@@ -76,6 +78,7 @@ final class Sampling {
                 serviceNanos,
                 busy,
                 pending,
+                taken,
                 serviceTimes,
                 withWorkers ? List.copyOf(workers.values()) : null);
     }

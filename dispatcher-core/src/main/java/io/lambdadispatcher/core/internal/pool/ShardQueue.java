@@ -144,7 +144,7 @@ final class ShardQueue {
         }
         Ticket<Exchange> earlier = exchange.place().ticket();
         queueAgain(earlier == null ? newTicketInFront(exchange, exchange.startNanos()) : earlier);
-        wakeUps.serveWaiting();
+        serveOrReport();
     }
 
     private void queueAgain(Ticket<Exchange> ticket) {
@@ -170,6 +170,10 @@ final class ShardQueue {
         // This order prevents lost wake-ups: see the comment of WakeUps.
         onPending(ticket.entry);
         waiting.add(ticket);
+        serveOrReport();
+    }
+
+    private void serveOrReport() {
         wakeUps.serveWaiting();
         if (waiting.size() > 0) {
             pool.onShortage();

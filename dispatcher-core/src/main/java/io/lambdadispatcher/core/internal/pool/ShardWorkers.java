@@ -244,6 +244,17 @@ public final class ShardWorkers {
         }
     }
 
+    /** Returns how many worker streams other dispatchers use, as far as workers have said so. */
+    int taken() {
+        int sum = 0;
+        for (Set<PooledConnection> connections : byWorkerId.values()) {
+            for (PooledConnection each : connections) {
+                sum += each.taken();
+            }
+        }
+        return sum;
+    }
+
     /** Returns what each connection does, for the capacity controller. */
     List<WorkerDemand> sample() {
         return byWorkerId.values().stream()

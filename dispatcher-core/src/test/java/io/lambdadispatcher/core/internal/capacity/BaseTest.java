@@ -44,6 +44,8 @@ class BaseTest {
     private final Map<String, Integer> limits = new HashMap<>();
     private int busy;
     private int pending;
+    /** Streams that other dispatchers use, as the workers say. */
+    private int taken;
 
     private static CapacityController controller(CapacityPolicy policy) {
         FunctionOptions function = FunctionOptions.builder("f")
@@ -81,6 +83,7 @@ class BaseTest {
                         (arrived - busy - pending) * SECOND / 5,
                         busy,
                         pending,
+                        taken,
                         new ServiceTimes(),
                         List.copyOf(workers.values())),
                 fleet));
@@ -498,6 +501,7 @@ class BaseTest {
             }
             busy = ends.size();
             pending = waiting.size();
+            taken = pending == 0 || tenth < usedFrom ? 0 : used;
             look();
             drained.forEach(this::leave);
             drained.clear();

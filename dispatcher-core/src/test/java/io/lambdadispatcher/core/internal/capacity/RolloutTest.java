@@ -144,7 +144,9 @@ class RolloutTest {
             base.keySet()
                     .forEach(id -> demands.add(new WorkerDemand(id, 1, 1, 1, baseRequests, failed, null, 0, null)));
             carryOut(controller.evaluate(
-                    now, new Demand(busy == 0 ? 0 : now, 0, 0, busy, 0, new ServiceTimes(), demands), FleetView.ALONE));
+                    now,
+                    new Demand(busy == 0 ? 0 : now, 0, 0, busy, 0, 0, new ServiceTimes(), demands),
+                    FleetView.ALONE));
             int ready =
                     (int) workers.values().stream().filter(each -> each.ready).count() - ended.size();
             leastReady = Math.min(leastReady, ready);

@@ -8,6 +8,8 @@ import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage.Load;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.wire.worker.FrameWriter;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
@@ -17,7 +19,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** A base worker with many streams says at run time that it is saturated with few requests. */
+/** A base worker with many streams has room for few requests. */
 class SaturatedBaseTest {
     private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 
@@ -52,6 +54,22 @@ class SaturatedBaseTest {
             }
             launches.next();
             Await.until("two requests wait", () -> dispatcher.pools().get(0).queued() == 2);
+        }
+    }
+
+    /** For this dispatcher alone, the base would suffice. */
+    @Test
+    void should_launch_workers_if_other_dispatchers_use_the_base() throws Exception {
+        try (ScriptedWorker base = new ScriptedWorker(loops, dispatcher.workerAddress(), "f", "base", SECRET)) {
+            base.ready(1);
+            Await.until("the base has a stream", () -> concurrency() == 1);
+            dispatcher.dispatch(DispatchRequest.get("/").build());
+            // It is tried again after 5 ms, 10 ms and so on.
+            for (int i = 0; i < 6; i++) {
+                base.expect("3 REQUEST_HEAD / end");
+                base.bytes(3, out -> FrameWriter.writeReset(out, ErrorCode.BUSY, "busy"));
+            }
+            launches.next();
         }
     }
 

@@ -262,6 +262,9 @@ final class DispatchPath implements Path {
     private void look(boolean withWorkers) {
         long now = time.nowNanos();
         carryOut(controller.evaluate(now, sample(withWorkers), FleetView.ALONE));
+        if (!waiting.isEmpty()) {
+            lookSoon();
+        }
         CapacitySnapshot status = controller.status(now, null);
         timeline.add(new Timeline.Look(
                 counting ? (now - countingSinceNanos) / 1e9 : -1,
@@ -300,6 +303,7 @@ final class DispatchPath implements Path {
                 serviceNanos,
                 busy,
                 waiting.size(),
+                0,
                 sinceLast,
                 withWorkers
                         ? workers.values().stream()
