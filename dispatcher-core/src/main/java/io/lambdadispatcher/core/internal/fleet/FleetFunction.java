@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.fleet;
 import io.lambdadispatcher.core.internal.capacity.FleetReport;
 import io.lambdadispatcher.core.internal.capacity.FleetView;
 import io.lambdadispatcher.core.internal.capacity.Rollout;
+import io.lambdadispatcher.core.internal.loop.Loops;
 import io.lambdadispatcher.core.observe.FleetSnapshot.FunctionSlots;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -483,13 +484,18 @@ public final class FleetFunction {
 
     /**
      * Returns whether a worker may connect that has no connection, and that this dispatcher has not
-     * launched. It must have connected to the dispatcher that has. Any thread.
+     * launched. It must have connected to the dispatcher that has. If the worker is not known, this
+     * dispatcher reads the ledger at once, so that the worker's next attempt succeeds. Any thread.
      *
      * @param workerId id of a worker that a dispatcher of the fleet has launched
      */
     public SlotState slotState(String workerId) {
         SlotState slotState = slotStates.get(workerId);
-        return slotState == null ? SlotState.NOT_KNOWN : slotState;
+        if (slotState == null) {
+            Loops.execute(member.executor, member::readSoon);
+            return SlotState.NOT_KNOWN;
+        }
+        return slotState;
     }
 
     private void publish() {

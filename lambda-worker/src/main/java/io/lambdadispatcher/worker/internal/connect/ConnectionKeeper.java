@@ -366,13 +366,14 @@ public final class ConnectionKeeper {
             if (state == State.STOPPED) {
                 return;
             }
-            if (closing.drained()) {
-                log.debug("worker connection to {} closed: {}", dialled, closing.detail());
-            } else {
-                log.warn("worker connection to {} {}: {}", dialled, ready ? "lost" : "failed", closing.detail());
+            switch (closing.cause()) {
+                case DRAINED -> log.debug("worker connection to {} closed: {}", dialled, closing.detail());
+                case NOT_NOW -> log.info("worker connection to {} comes later: {}", dialled, closing.detail());
+                case REFUSED, LOST ->
+                    log.warn("worker connection to {} {}: {}", dialled, ready ? "lost" : "failed", closing.detail());
             }
             connection = null;
-            retryOrStop(closing.permanent(), closing.detail());
+            retryOrStop(closing.cause() == Closing.Cause.REFUSED, closing.detail());
         }
     }
 }

@@ -33,11 +33,21 @@ interface ConnectionListener {
     /**
      * How a connection ended.
      *
-     * @param permanent whether a new attempt with the same token would fail in the same way
-     * @param drained whether it ended after a drain
      * @param detail why it ended, for logs; made printable, because it can quote the peer
      */
-    record Closing(boolean permanent, boolean drained, String detail) {
+    record Closing(Cause cause, String detail) {
+
+        enum Cause {
+            /** It ended after a drain. */
+            DRAINED,
+            /** The dispatcher asks the worker to try again. Nobody has to look at it. */
+            NOT_NOW,
+            /** A new attempt with the same token would fail in the same way. */
+            REFUSED,
+            /** Anything else, so a new attempt may succeed. */
+            LOST
+        }
+
         public Closing {
             detail = PrintableText.ofFailure(detail);
         }

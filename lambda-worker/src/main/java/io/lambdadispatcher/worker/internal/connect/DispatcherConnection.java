@@ -95,8 +95,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private boolean admitting = true;
     private long graceEndNanos;
     private boolean drained;
-    /** Whether the dispatcher has refused the worker for good. */
-    private boolean permanent;
+    /** Why it ends, unless it has drained. */
+    private Closing.Cause cause = Closing.Cause.LOST;
 
     private boolean closing;
     private String ending = "";
@@ -385,7 +385,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         if (ending.isEmpty()) {
             ending = failure == null ? "closed by the dispatcher" : failure.toString();
         }
-        listener.onClosed(new Closing(permanent, drained, ending));
+        listener.onClosed(new Closing(drained ? Closing.Cause.DRAINED : cause, ending));
     }
 
     private void timeout(long millis, Runnable action) {
@@ -426,7 +426,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
 
     private void onRefused(@Nullable CharSequence status) {
         Refusal refusal = Refusal.of(settings.authority(), status);
-        permanent = refusal.permanent();
+        cause = refusal.cause();
         close(refusal.detail());
     }
 

@@ -1,16 +1,17 @@
 package io.lambdadispatcher.worker.internal.connect;
 
 import io.lambdadispatcher.wire.http.StatusCode;
+import io.lambdadispatcher.worker.internal.connect.ConnectionListener.Closing.Cause;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Why a dispatcher does not accept a worker.
  *
- * @param permanent whether a new attempt with the same token would fail in the same way
+ * @param cause {@link Cause#NOT_NOW}, {@link Cause#REFUSED} or {@link Cause#LOST}
  * @param detail what happened and what to check, for logs; not printable, because it can quote the
  *     peer
  */
-record Refusal(boolean permanent, String detail) {
+record Refusal(Cause cause, String detail) {
 
     /**
      * Interprets the answer to the control stream.
@@ -20,15 +21,16 @@ record Refusal(boolean permanent, String detail) {
      */
     static Refusal of(String authority, @Nullable CharSequence answered) {
         int status = StatusCode.parse(answered);
-        boolean permanent = status >= 400 && status < 500 && status != 429 && status != 408;
+        boolean permanent = status >= 400 && status < 500 && status != 408;
+        Cause cause = status == 429 ? Cause.NOT_NOW : permanent ? Cause.REFUSED : Cause.LOST;
         String reason = switch (status) {
             case 401 -> "the token is not valid. Check the worker's secret, and the clock";
             case 403 -> "it may not connect. Check the function's name. The dispatcher's log has the reason";
-            case 429 -> "it has too many connections";
+            case 429 -> "it does not know the worker yet, or the worker has too many connections";
             default -> null;
         };
         return new Refusal(
-                permanent,
+                cause,
                 reason == null
                         ? authority + " answered with status " + answered
                                 + ", which a worker port never does. Check that the address is a worker port of a dispatcher"
