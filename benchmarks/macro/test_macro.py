@@ -630,6 +630,19 @@ class CostsTest(unittest.TestCase):
                     with self.subTest(trace=trace.name, mean=mean, base=base):
                         self.assertAlmostEqual(simulated(trace.scaled(mean)).dollars / spreadsheet, 1, delta=0.05 if base else 0.08)
 
+    def test_base_for_the_price_of_fargate_costs_more_if_containers_are_cheaper(self):
+        """As choose-the-size-of-the-base.md says. A base is paid always, what exceeds it only when it does."""
+        fargate = 0.46
+        for trace, half, spot in ((self.elb, 1.13, 1.38), (self.news, 1.08, 1.25)):
+            rates = sorted(trace.rates)
+            for discount, expected in ((0.2, 1.01), (0.5, half), (0.7, spot)):
+                price = fargate * (1 - discount)
+                dear, best = (
+                    price * base + sum(max(0, rate - base) for rate in rates) / len(rates)
+                    for base in (rates[int((1 - share) * len(rates))] for share in (fargate, price)))
+                with self.subTest(trace=trace.name, discount=discount):
+                    self.assertAlmostEqual(dear / best, expected, delta=0.006)
+
     def test_simulated_workers_are_those_of_a_loop_over_seconds(self):
         traffic, rate = dataclasses.replace(self.elb.scaled(400), rates=self.elb.scaled(400).rates[:288]), self.model.worker_rate()
         needs = [math.ceil(now / rate) for now in traffic.rates for _ in range(60)]  # each 5 s
