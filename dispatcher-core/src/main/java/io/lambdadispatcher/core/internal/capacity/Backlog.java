@@ -22,6 +22,12 @@ final class Backlog {
     /** Within this time, a full base can be due to chance. */
     private static final long MOMENT_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
+    /**
+     * For this time, a queue that is empty continues: its last request may be with a worker that
+     * refuses it again.
+     */
+    private static final long TRIAL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
     /**
@@ -32,6 +38,8 @@ final class Backlog {
 
     private boolean waiting;
     private long sinceNanos;
+    private boolean empty = true;
+    private long emptyNanos;
     private long arrivedBefore;
     private int together;
     private boolean shrinking;
@@ -45,6 +53,7 @@ final class Backlog {
      */
     void onSample(long nowNanos, Demand demand, int starting, long startNanos, boolean besideBase) {
         int pending = demand.pending();
+        findQueue(nowNanos, demand);
         long patienceNanos = starting > 0 ? 2 * startNanos : MOMENT_NANOS;
         boolean helpComes = (starting > 0 || besideBase) && (!waiting || nowNanos - sinceNanos <= patienceNanos);
         boolean due = nowNanos - lookedNanos >= SECOND;
@@ -53,10 +62,20 @@ final class Backlog {
             lookedNanos = nowNanos;
             pendingAtLook = pending;
         }
-        if (pending == 0) {
+    }
+
+    /** Finds out since when there is a queue. */
+    private void findQueue(long nowNanos, Demand demand) {
+        int pending = demand.pending();
+        if (empty && nowNanos - emptyNanos >= TRIAL_NANOS) {
             waiting = false;
+        }
+        if (pending == 0) {
+            emptyNanos = empty ? emptyNanos : nowNanos;
+            empty = true;
             return;
         }
+        empty = false;
         if (!waiting) {
             waiting = true;
             sinceNanos = nowNanos;

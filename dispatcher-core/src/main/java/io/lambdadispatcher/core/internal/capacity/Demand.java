@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param busy exchanges in flight
  * @param pending requests that are queued for a worker stream
  * @param taken worker streams that other dispatchers use, as workers say when they refuse a
- *     request because of them; 0 if none has just refused one
+ *     request because of them. It fades within some tenths of a second without a refusal
  * @param serviceTimes durations of the exchanges that ended since the previous sample. Not changed
  *     any more
  * @param workers the connected workers; {@code null} if the sample has no workers

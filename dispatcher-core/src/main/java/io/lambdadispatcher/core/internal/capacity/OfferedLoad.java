@@ -21,6 +21,7 @@ public final class OfferedLoad {
     private long serviceNanos;
     private double fastPerNano;
     private double slowPerNano;
+    private double inFlight;
     // Decaying sums: a few long requests that just ended do not outweigh many earlier ones.
     private double recentServiceNanos;
     private double recentCompleted;
@@ -38,6 +39,7 @@ public final class OfferedLoad {
         // Totals shrink if the embedding program has shut down an event loop.
         double perNano = (double) Math.max(0, demand.arrived() - arrived) / elapsed;
         fastPerNano = blend(fastPerNano, perNano, elapsed, FAST_NANOS);
+        inFlight = blend(inFlight, demand.busy(), elapsed, FAST_NANOS);
         slowPerNano = blend(slowPerNano, perNano, elapsed, SLOW_NANOS);
         double kept = Math.exp(-elapsed / SLOW_NANOS);
         recentServiceNanos = recentServiceNanos * kept + Math.max(0, demand.serviceNanos() - serviceNanos);
@@ -67,6 +69,14 @@ public final class OfferedLoad {
      */
     double lastingStreams() {
         return Math.min(fastPerNano, slowPerNano) * meanServiceNanos();
+    }
+
+    /**
+     * Returns the mean number of requests in flight. Unlike the other means, it counts WebSockets,
+     * event streams and others that are longer than they have been watched.
+     */
+    double inFlight() {
+        return inFlight;
     }
 
     /** Returns the mean service time of recent requests, or 0 if none has ended yet. */

@@ -79,16 +79,14 @@ final class WorkerTarget {
         double supply = base + launched * exchangesPerWorker - withheld;
         double queued = backlog.streams(nowNanos, demand, load, elsewhere, supply, startNanos, base > 0);
         double instant = demand.busy() + queued;
-        // Beside a base, what is in flight varies by chance. It says nothing if the base suffices.
-        double now = base > 0 && queued == 0 ? 0 : instant;
+        // What is in flight varies by chance, which is ignored while the base suffices.
+        double now = base > 0 && queued == 0 ? load.inFlight() : instant;
         neededStreams = hasBeenIdle(nowNanos, demand)
                 ? 0
                 : Math.max(LEAST_STREAMS, Math.max(load.streams() * (1 + policy.headroom()), now));
         double others = Math.max(elsewhere, demand.taken());
-        // If nothing waits, what is there suffices for this moment.
-        double all = queued == 0
-                ? Math.max(instant, Math.min(instant + others, base + launched * exchangesPerWorker))
-                : instant + others;
+        // If nobody waits for long, what is there suffices for this moment.
+        double all = queued == 0 ? Math.max(instant, Math.min(instant + others, supply)) : instant + others;
         launchedStreams = base == 0
                 ? neededStreams + fleet.streams()
                 : excess.calculate(load.lastingStreams() + elsewhere, all, base, base * utilization());

@@ -61,6 +61,9 @@ public final class FleetFunction {
      */
     private static final long ADOPTION_NANOS = TimeUnit.SECONDS.toNanos(5);
 
+    /** The least time between reads for workers that dial in. */
+    private static final long DIAL_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
     private static final Logger log = LoggerFactory.getLogger(FleetFunction.class);
 
     private final String function;
@@ -425,7 +428,7 @@ public final class FleetFunction {
             }
             listener.onChange();
         } else {
-            member.readSoon();
+            member.readSoon(0);
         }
     }
 
@@ -485,14 +488,15 @@ public final class FleetFunction {
     /**
      * Returns whether a worker may connect that has no connection, and that this dispatcher has not
      * launched. It must have connected to the dispatcher that has. If the worker is not known, this
-     * dispatcher reads the ledger at once, so that the worker's next attempt succeeds. Any thread.
+     * dispatcher reads the ledger soon, so that one of the worker's next attempts succeeds. Any
+     * thread.
      *
      * @param workerId id of a worker that a dispatcher of the fleet has launched
      */
     public SlotState slotState(String workerId) {
         SlotState slotState = slotStates.get(workerId);
         if (slotState == null) {
-            Loops.execute(member.executor, member::readSoon);
+            Loops.execute(member.executor, () -> member.readSoon(DIAL_NANOS));
             return SlotState.NOT_KNOWN;
         }
         return slotState;

@@ -99,6 +99,9 @@ public final class FleetMember {
     private long renewedMillis;
     private boolean everRead;
     private long readNanos;
+    /** When the read of the latest entries began. An earlier read can end after it. */
+    private long takenNanos;
+
     private boolean reading;
     private boolean ticking;
     /** Completes when the latest renewal has, never exceptionally. */
@@ -286,9 +289,9 @@ public final class FleetMember {
         }
     }
 
-    /** Reads the ledger soon, because another dispatcher has written. */
-    void readSoon() {
-        if (!reading && !ticking) {
+    /** Reads the ledger soon, unless it was read a shorter time ago. */
+    void readSoon(long afterNanos) {
+        if (everRead && !leaving && !reading && !ticking && time.nanos() - readNanos >= afterNanos) {
             read(() -> {});
         }
     }
@@ -350,9 +353,10 @@ public final class FleetMember {
     }
 
     private void onRead(List<Ledger.Entry> entries, long beganNanos) {
-        if (leaving) {
+        if (leaving || everRead && beganNanos - takenNanos < 0) {
             return;
         }
+        takenNanos = beganNanos;
         long now = time.nanos();
         long look = everRead ? Math.min(now - readNanos, LONGEST_LOOK_NANOS) : 0;
         everRead = true;

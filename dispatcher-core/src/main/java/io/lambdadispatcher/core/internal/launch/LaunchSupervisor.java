@@ -62,6 +62,9 @@ public final class LaunchSupervisor {
      */
     private static final long GATHER_MILLIS = 20;
 
+    /** The time for which a queue is looked at again and again. */
+    private static final long LOOKING_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
     private final FunctionPool pool;
     private final EventExecutor executor;
     private final @Nullable DirectFunction direct;
@@ -269,6 +272,8 @@ public final class LaunchSupervisor {
         private final LaunchLog changes;
         private final List<Future<?>> timers = new ArrayList<>();
         private long meteredNanos;
+        private boolean queued;
+        private long queuedNanos;
         private boolean switchedOff;
         private boolean closed;
 
@@ -491,11 +496,8 @@ public final class LaunchSupervisor {
             if (timers.isEmpty()) {
                 return;
             }
-            if (demand.pending() > 0) {
-                // For how long there has been a queue decides.
-                lookSoon();
-            }
             long now = now();
+            lookAgain(now, demand.pending());
             meterOverflow();
             FleetView view = fleet == null
                     ? FleetView.ALONE
@@ -517,6 +519,22 @@ public final class LaunchSupervisor {
             if (isFirst()) {
                 environments.keep(
                         now, closed || switchedOff ? 0 : function.capacity().warmEnvironments());
+            }
+        }
+
+        /**
+         * The decision depends on how long requests have been queued, at first on some hundredths
+         * of a second.
+         */
+        private void lookAgain(long now, int pending) {
+            if (pending == 0) {
+                queued = false;
+                return;
+            }
+            queuedNanos = queued ? queuedNanos : now;
+            queued = true;
+            if (now - queuedNanos < LOOKING_NANOS) {
+                lookSoon();
             }
         }
 

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.launch;
 
 import static io.netty.handler.codec.http.HttpResponseStatus.FORBIDDEN;
+import static io.netty.handler.codec.http.HttpResponseStatus.SERVICE_UNAVAILABLE;
 import static io.netty.handler.codec.http.HttpResponseStatus.TOO_MANY_REQUESTS;
 import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
 
@@ -21,6 +22,7 @@ import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
+import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.util.concurrent.Ticker;
 import java.net.SocketAddress;
 import java.time.Duration;
@@ -245,6 +247,7 @@ public final class WorkerRegistry implements WorkerEvents {
             case NOT_KNOWN ->
                 notNow(
                         token,
+                        SERVICE_UNAVAILABLE,
                         Rejection.ENDED,
                         "worker " + token.workerId() + " is not known yet to this dispatcher of the fleet");
             case ENDED ->
@@ -257,13 +260,13 @@ public final class WorkerRegistry implements WorkerEvents {
 
     /** Asks the worker to try again. Nobody has to look at it unless it takes long. */
     @GuardedBy("this")
-    private Refusal notNow(LaunchToken token, Rejection ifItTakesLong, String reason) {
+    private Refusal notNow(LaunchToken token, HttpResponseStatus status, Rejection ifItTakesLong, String reason) {
         long now = ticker.nanoTime();
         waiting.values().removeIf(wait -> now - wait.lastNanos() > PATIENCE_NANOS);
         Waiting wait = waiting.merge(
                 token.workerId(), new Waiting(now, now), (first, again) -> new Waiting(first.sinceNanos(), now));
         boolean takesLong = now - wait.sinceNanos() > PATIENCE_NANOS;
-        return new Refusal(TOO_MANY_REQUESTS, takesLong ? ifItTakesLong : null, reason);
+        return new Refusal(status, takesLong ? ifItTakesLong : null, reason);
     }
 
     @GuardedBy("this")
@@ -280,6 +283,7 @@ public final class WorkerRegistry implements WorkerEvents {
         return worker.connections.size() >= limit
                 ? notNow(
                         token,
+                        TOO_MANY_REQUESTS,
                         Rejection.LIMIT,
                         "worker " + token.workerId() + " already has the maximum of " + limit + " connections")
                 : null;

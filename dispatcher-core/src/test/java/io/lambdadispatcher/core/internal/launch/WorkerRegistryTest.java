@@ -98,7 +98,7 @@ class WorkerRegistryTest {
     void should_not_tell_anybody_that_a_worker_of_the_fleet_is_not_known_yet() {
         for (int i = 0; i < 10; i++) {
             assertThat(dialIn())
-                    .returns(HttpResponseStatus.TOO_MANY_REQUESTS, Refusal::status)
+                    .returns(HttpResponseStatus.SERVICE_UNAVAILABLE, Refusal::status)
                     .returns(null, Refusal::rejection);
             ticker.advance(1, TimeUnit.SECONDS);
         }

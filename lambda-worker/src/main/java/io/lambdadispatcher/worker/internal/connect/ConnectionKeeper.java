@@ -368,7 +368,7 @@ public final class ConnectionKeeper {
             }
             switch (closing.cause()) {
                 case DRAINED -> log.debug("worker connection to {} closed: {}", dialled, closing.detail());
-                case NOT_NOW -> log.info("worker connection to {} comes later: {}", dialled, closing.detail());
+                case NOT_NOW -> log.info("worker connection to {} is postponed: {}", dialled, closing.detail());
                 case REFUSED, LOST ->
                     log.warn("worker connection to {} {}: {}", dialled, ready ? "lost" : "failed", closing.detail());
             }

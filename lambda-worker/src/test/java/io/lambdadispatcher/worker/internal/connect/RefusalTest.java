@@ -14,7 +14,8 @@ class RefusalTest {
             value = {
                 "401, REFUSED, rejected the worker with status 401: the token is not valid",
                 "403, REFUSED, rejected the worker with status 403: it may not connect",
-                "429, NOT_NOW, rejected the worker with status 429: it does not know the worker yet",
+                "429, LOST, rejected the worker with status 429: it has too many connections",
+                "503, NOT_NOW, rejected the worker with status 503: it has not yet read",
                 "404, REFUSED, a:1 answered with status 404",
                 "408, LOST, a:1 answered with status 408",
                 "500, LOST, a:1 answered with status 500",

@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A fleet of dispatchers with one base in virtual time: each has the real {@link
  * CapacityController}. A balancer gives each the next request. A dispatcher knows its own requests
- * at once, that a worker has no room when it is refused there, and the need of the others once a
- * second. The ledger grants each launch, and all see it at once.
+ * at once. It learns that a worker has no room when a request is refused there, and what the others
+ * need once a second. The ledger grants each launch, and all see it at once.
  */
 final class FleetRun {
     static final long SECOND = 1_000_000_000;
@@ -42,6 +42,9 @@ final class FleetRun {
 
     /** When a request began to wait first, since it was set to 0. */
     long firstWaitNanos;
+
+    /** How many workers were drained. */
+    int drained;
 
     private final FunctionOptions function;
     private final RandomGenerator random;
@@ -301,6 +304,7 @@ final class FleetRun {
                 controller.onLaunched(time.nowNanos(), worker.id, launch);
                 time.after(START_NANOS, () -> connect(worker));
             }
+            drained += plan.drains().size();
             for (Plan.Drain drain : plan.drains()) {
                 Worker worker = workers.get(drain.workerId());
                 worker.open = false;

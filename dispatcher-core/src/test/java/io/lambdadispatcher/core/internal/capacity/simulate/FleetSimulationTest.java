@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.capacity.simulate;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.LongSummaryStatistics;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -46,6 +47,22 @@ class FleetSimulationTest {
             launches += run.launchNanos.size() - before;
         }
         assertThat(launches).isLessThanOrEqualTo(most);
+    }
+
+    /** WebSockets and event streams that began on launched workers keep them. */
+    @Test
+    void should_keep_the_workers_of_long_requests() {
+        for (int seed = 1; seed <= SEEDS; seed++) {
+            FleetRun run = new FleetRun(DISPATCHERS, BASE_STREAMS, seed);
+            for (int i = 0; i < 60; i++) {
+                run.time.after(i * FleetRun.SECOND / 10, () -> run.send(LONG_NANOS));
+            }
+            run.run(30);
+            int launches = run.launchNanos.size();
+            run.run(300);
+            assertThat(run.launchNanos).hasSize(launches);
+            assertThat(run.drained).as("seed %d", seed).isLessThanOrEqualTo(launches - 2);
+        }
     }
 
     /** The traffic becomes ten times as much, and some of the new requests are long. */

@@ -199,7 +199,7 @@ class SimulationTest {
 
         assertThat(looks(run, 10, 300))
                 .allSatisfy(look -> assertThat(look.ready()).isEqualTo(8));
-        // A pause after a throttle lasts up to a minute, by chance.
+        // The pause after a throttle is random, and at most a minute.
         assertThat(looks(run, 370, 400)).allSatisfy(look -> {
             assertThat(look.ready()).isGreaterThanOrEqualTo(19);
             assertThat(look.pending()).isZero();
