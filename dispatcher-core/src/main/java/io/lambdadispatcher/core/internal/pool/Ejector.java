@@ -46,6 +46,12 @@ final class Ejector {
         }
     }
 
+    /** Ejects a connection that an ejected worker has opened later. */
+    void ejectAsItsWorker(PooledConnection member) {
+        member.judge().eject(shard.nanoTime(), "the worker was ejected before");
+        scheduleProbe(member);
+    }
+
     /** Lets the connections of a worker serve again. */
     void restore(String workerId) {
         for (PooledConnection member : of(workerId)) {

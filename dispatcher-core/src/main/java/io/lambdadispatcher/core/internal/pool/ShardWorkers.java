@@ -52,6 +52,9 @@ public final class ShardWorkers {
         byWorkerId
                 .computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2))
                 .add(member);
+        if (pool.openWorkers.healthOf(member.isBase()).ejectedNow().contains(member.workerId())) {
+            ejector.ejectAsItsWorker(member);
+        }
     }
 
     private void beginSlowStart(PooledConnection member) {

@@ -784,6 +784,19 @@ class CapacityControllerTest {
         assertThat(told.launched).hasSizeBetween(40, 250);
     }
 
+    /** Its launcher has not yet said that it has ended, and may never say so. */
+    @Test
+    void should_launch_another_for_one_that_was_ended_because_it_hangs_at_its_start() {
+        controller = controller(CapacityPolicy.fixed(1));
+        look();
+        controller.workers().onDialled(now, "w0", WorkerKind.LAUNCHED);
+        pass(Duration.ofSeconds(119));
+        assertThat(told.launched).hasSize(1);
+        pass(Duration.ofSeconds(5));
+        assertThat(told.killed).containsExactly("w0");
+        assertThat(told.launched).hasSize(2);
+    }
+
     @Test
     void should_launch_another_for_one_that_hangs_at_its_start_and_is_not_seen_to_end() {
         controller = controller(CapacityPolicy.fixed(1));

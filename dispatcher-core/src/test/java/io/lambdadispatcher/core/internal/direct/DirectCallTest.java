@@ -7,11 +7,13 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.InvokeException;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -283,6 +285,20 @@ class DirectCallTest {
         loop.runPendingTasks();
 
         assertThat(client.log).containsExactly(seen);
+        assertOver();
+    }
+
+    /** Only an attempt of a request that waits for a worker again counts as none. */
+    @Test
+    void should_count_the_attempt_of_a_throttled_request_that_no_worker_can_serve() {
+        RecordingObserver observer = new RecordingObserver();
+        new DirectShard(FunctionOptions.builder("f").build(), function, loop.eventLoop(), observer)
+                .open(head("GET"), true, client);
+        invoker.open.get(0).completeExceptionally(new InvokeException(InvokeException.Reason.THROTTLED, "test", null));
+        loop.runPendingTasks();
+
+        assertThat(client.log).containsExactly("THROTTLED 503");
+        assertThat(observer.ends).singleElement().returns(1, ExchangeEnd::attempts);
         assertOver();
     }
 

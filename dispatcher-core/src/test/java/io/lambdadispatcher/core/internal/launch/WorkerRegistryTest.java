@@ -16,6 +16,7 @@ import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.testkit.RecordingLauncher;
+import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -27,12 +28,16 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -186,6 +191,84 @@ class WorkerRegistryTest {
         loop.runScheduledPendingTasks();
         loop.runPendingTasks();
         return supervisor.snapshot().base();
+    }
+
+    /** As by a ledger of the embedding program. It would end the lease if no further tick began. */
+    @Test
+    void should_read_the_ledger_again_after_an_entry_that_it_cannot_process() {
+        AtomicInteger reads = new AtomicInteger();
+        Ledger broken = new Ledger() {
+            @Override
+            public CompletionStage<List<Entry>> read() {
+                List<Entry> entries = new ArrayList<>();
+                entries.add(null);
+                return CompletableFuture.completedFuture(reads.incrementAndGet() == 1 ? entries : List.of());
+            }
+
+            @Override
+            public CompletionStage<Boolean> write(String key, long expectedVersion, String value) {
+                return CompletableFuture.completedFuture(true);
+            }
+
+            @Override
+            public CompletionStage<Boolean> remove(String key, long version) {
+                return CompletableFuture.completedFuture(true);
+            }
+
+            @Override
+            public void close() {}
+        };
+        FleetMember member = new FleetMember(
+                broken,
+                loop.eventLoop(),
+                new FleetTime() {
+                    @Override
+                    public long nanos() {
+                        return ticker.nanoTime();
+                    }
+
+                    @Override
+                    public long millis() {
+                        return ticker.nanoTime() / 1_000_000;
+                    }
+                },
+                new Random(1),
+                Incidents.unobserved(),
+                peers -> {});
+        member.tick();
+        loop.runPendingTasks();
+        assertThat(member.isLedgerFailing()).isTrue();
+        member.tick();
+        loop.runPendingTasks();
+        assertThat(reads).hasValue(2);
+        assertThat(member.isLedgerFailing()).isFalse();
+    }
+
+    /** Otherwise, a worker that has dialled in again could count as gone. */
+    @Test
+    void should_tell_news_of_a_worker_with_the_lock_so_that_they_arrive_in_order() {
+        List<WorkerRegistry> made = new ArrayList<>();
+        List<Boolean> locked = new ArrayList<>();
+        Map<String, LaunchSupervisor> watched = new HashMap<>() {
+            @Override
+            public LaunchSupervisor get(Object function) {
+                locked.add(Thread.holdsLock(made.get(0)));
+                return super.get(function);
+            }
+        };
+        WorkerRegistry own = new WorkerRegistry(watched, Incidents.unobserved(), ticker);
+        made.add(own);
+        List<Link> links = List.of(new Link("w", pool, 1), new Link("w", pool, 2));
+        for (Link link : links) {
+            own.admit(new LaunchToken("f", "w", Instant.now().plusSeconds(60)), link, false);
+            own.onHello(link, hello());
+            own.onReadiness(link, true);
+        }
+        own.onReadiness(links.get(0), false);
+        own.onLoad(links.get(0), new ControlMessage.Load(0, 0, 0, 0));
+        own.onDrain(links.get(0), DrainCode.REQUESTED);
+        links.forEach(link -> own.onGone(link, Departure.LOST, "for the test"));
+        assertThat(locked).hasSizeGreaterThan(6).containsOnly(true);
     }
 
     @Test

@@ -924,6 +924,101 @@ class AttemptsTest extends OnTwoLoops {
         assertThat(client.log).containsExactly("200 end");
     }
 
+    /** The response has begun, so what a cancelled attempt finds concerns nobody. */
+    @Test
+    void should_count_and_report_a_cancelled_hedge_once_although_it_finds_no_stream() {
+        Worker first = new Worker(here, "w1");
+        Worker vanishing = new Worker(there, "w2");
+        get(HEDGES);
+        for (EmbeddedChannel loop : loops) {
+            loop.advanceTimeBy(20, TimeUnit.MILLISECONDS);
+        }
+        loops[0].runScheduledPendingTasks();
+        Attempt answered = first.begin(200);
+        there.workers().setOpen(vanishing.member, false);
+        turn();
+        answered.onData(Unpooled.EMPTY_BUFFER, true);
+        assertThat(client.log).containsExactly("200", "data 0 end");
+        assertThat(observer.failedAttempts).containsExactly(new FailedAttempt(2, null, "slower"));
+        assertThat(end().attempts()).isEqualTo(2);
+    }
+
+    /** Only the time in the queue counts: it waited for 5 ms, and 35 ms are left. */
+    @Test
+    void should_try_again_after_most_of_the_deadline_although_responses_need_longer() {
+        for (int i = 0; i < 100; i++) {
+            here.onResponseTime(TimeUnit.MILLISECONDS.toNanos(50));
+        }
+        Worker first = new Worker(here, "w1");
+        get(DEADLINES);
+        pass(160);
+        first.lose();
+        pass(5);
+        Worker second = new Worker(here, "w2");
+        assertThat(second.log).containsExactly("carry 35");
+        second.respond(200);
+        assertThat(client.log).containsExactly("200 end");
+    }
+
+    /** Lambda cannot end an invocation, so a direct call is never given up for another attempt. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_not_repeat_a_direct_call_when_the_timeout_of_an_earlier_attempt_ends(boolean stranded) {
+        List<String> direct = new ArrayList<>();
+        List<Attempt> called = new ArrayList<>();
+        here.overflow(Duration.ofMillis(10), () -> new DirectWay(direct, called));
+        Worker worker = new Worker(shard(stranded), "w1");
+        here.open(head("GET"), true, client, RETRIES);
+        if (stranded) {
+            there.workers().setOpen(worker.member, false);
+            turn();
+        } else {
+            turn();
+            worker.lose();
+        }
+        pass(10);
+        assertThat(direct).containsExactly("carry");
+        pass(100);
+        assertThat(direct).containsExactly("carry");
+        called.get(0).onHead(new DefaultHttp2Headers().status("200"), true);
+        assertThat(client.log).containsExactly("200 end");
+    }
+
+    private record DirectWay(List<String> log, List<Attempt> called) implements Carrier, RequestSink {
+        @Override
+        public boolean isOfWorker() {
+            return false;
+        }
+
+        @Override
+        public @Nullable String workerId() {
+            return null;
+        }
+
+        @Override
+        public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt attempt) {
+            log.add("carry");
+            called.add(attempt);
+            return this;
+        }
+
+        @Override
+        public void data(ByteBuf data, boolean end) {
+            data.release();
+        }
+
+        @Override
+        public void trailers(Http2Headers trailers) {}
+
+        @Override
+        public void cancel(ErrorCode code) {
+            log.add("cancel " + code);
+        }
+
+        @Override
+        public void responseTaken(int bytes) {}
+    }
+
     // Deadlines.
 
     @Test

@@ -909,6 +909,49 @@ class PoolTest extends OnTwoLoops {
         assertThat(late.log).containsExactly("SHUTTING_DOWN");
     }
 
+    /** Otherwise, the timer of the function's capacity would end, too. */
+    @Test
+    void should_sample_and_limit_the_workers_of_the_event_loops_that_are_left() {
+        DefaultEventLoop ending = new DefaultEventLoop();
+        FunctionPool twoLoops = new FunctionPool(
+                FunctionOptions.of("f"), List.of(ending, loops[0].eventLoop()), DispatcherObserver.NONE);
+        Stream left = new Stream(twoLoops.shard(1));
+        Stream other = new Stream(twoLoops.shard(1), left.member);
+        ending.shutdownGracefully(0, 0, TimeUnit.SECONDS).syncUninterruptibly();
+
+        twoLoops.limit("worker", 1);
+        turn();
+        twoLoops.shard(1).open(head("GET", "/a"), true, new Client());
+        twoLoops.shard(1).open(head("GET", "/b"), true, new Client());
+        CompletableFuture<Demand> sampled = twoLoops.sample(true).toCompletableFuture();
+        turn();
+
+        assertThat(left.log.size() + other.log.size()).isEqualTo(1);
+        assertThat(sampled)
+                .isCompletedWithValueMatching(demand -> demand.arrived() == 2)
+                .isCompletedWithValueMatching(demand -> demand.pending() == 1);
+    }
+
+    /** An ejected worker serves probes only, on whichever connection. */
+    @Test
+    void should_not_serve_on_a_later_connection_of_an_ejected_worker() {
+        Stream first = new Stream(here, new PooledConnection("w0"));
+        List<Stream> others = new ArrayList<>();
+        for (int i = 1; i < 6; i++) {
+            others.add(new Stream(here, new PooledConnection("w" + i)));
+        }
+        assertThat(pool.openWorkers.beginEjection(first.member, "for the test")).isTrue();
+        here.workers().ejector.eject("w0", "for the test");
+        Stream later = new Stream(here, new PooledConnection("w0"));
+        turn();
+        for (int i = 0; i < 7; i++) {
+            get(new Client(), "/" + i);
+        }
+        assertThat(others).allMatch(each -> each.attempt != null);
+        assertThat(first.log).as("on the first connection").isEmpty();
+        assertThat(later.log).as("on the later connection").isEmpty();
+    }
+
     @Test
     void should_cancel_what_has_crossed_from_an_event_loop_that_has_ended() {
         DefaultEventLoop ending = new DefaultEventLoop();

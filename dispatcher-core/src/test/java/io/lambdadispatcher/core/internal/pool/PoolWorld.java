@@ -76,6 +76,12 @@ final class PoolWorld extends OnTwoLoops {
     private final long beginNanos;
     private long freeBytes = Long.MAX_VALUE / 4;
     private boolean closed;
+    private final Duration overflowAfter;
+    private final int maxConcurrent;
+
+    /** Since when a request may overflow. */
+    private long permittedSinceNanos;
+
     private @Nullable AssertionError fault;
 
     PoolWorld(Kind kind, Random random) {
@@ -86,7 +92,9 @@ final class PoolWorld extends OnTwoLoops {
         freeze();
         beginNanos = nowNanos();
         policies = new RandomPolicies(this);
-        int maxConcurrent = one(2, 1_000);
+        maxConcurrent = one(2, 1_000);
+        overflowAfter = Duration.ofMillis(one(10, 50));
+        permittedSinceNanos = beginNanos;
         function = new RandomFunction(this, maxConcurrent);
         direct = new DirectFunction(
                 "f",
@@ -119,7 +127,7 @@ final class PoolWorld extends OnTwoLoops {
         PoolShard shard = pool.shard(openers.size());
         shard.limitMemoryBy(() -> freeBytes);
         if (kind == Kind.OVERFLOW) {
-            shard.overflow(Duration.ofMillis(50), directShard::newOverflow);
+            shard.overflow(overflowAfter, directShard::newOverflow);
         }
         openers.add(shard);
         owners.add(shard);
@@ -229,6 +237,14 @@ final class PoolWorld extends OnTwoLoops {
         return clients.get(Integer.parseInt(head.get(ID).toString()));
     }
 
+    boolean isDirect() {
+        return kind == Kind.DIRECT;
+    }
+
+    boolean isOverflow() {
+        return kind == Kind.OVERFLOW;
+    }
+
     boolean isCarried(RandomClient client) {
         return kind == Kind.DIRECT || client.calls.stream().anyMatch(call -> call.open);
     }
@@ -272,7 +288,7 @@ final class PoolWorld extends OnTwoLoops {
             case 0, 1, 2, 3 -> connect();
             case 4 -> setOptions(policies.options());
             case 5 -> pool.limit("worker" + random.nextInt(4), 1 + random.nextInt(3));
-            case 6 -> direct.permitOverflow(oneIn(2));
+            case 6 -> permitOverflow(oneIn(2));
             default -> {
                 if (oneIn(50)) {
                     note("dispatcher", "shuts down");
@@ -281,6 +297,13 @@ final class PoolWorld extends OnTwoLoops {
                 }
             }
         }
+    }
+
+    private void permitOverflow(boolean permitted) {
+        if (permitted && !direct.permitsOverflow()) {
+            permittedSinceNanos = nowNanos();
+        }
+        direct.permitOverflow(permitted);
     }
 
     private void connect() {
@@ -323,6 +346,12 @@ final class PoolWorld extends OnTwoLoops {
                     live().filter(client -> !isCarried(client)).toList();
             check(pool.queued() == uncarried.size(), pool.queued() + " are queued, not " + uncarried);
             check(!closed || uncarried.isEmpty(), uncarried + " are queued behind the end");
+            if (kind == Kind.OVERFLOW && direct.permitsOverflow() && maxConcurrent > 2) {
+                long since = nowNanos() - 2 * overflowAfter.toNanos();
+                check(
+                        permittedSinceNanos > since || uncarried.stream().noneMatch(each -> each.mustOverflow(since)),
+                        uncarried + " should have overflowed");
+            }
             check(pool.pending() == 0 || pool.free() == 0, pool.pending() + " wait, and there are free streams");
             int streams = workers.stream().mapToInt(each -> each.streams.size()).sum();
             check(pool.streams() == streams, streams - pool.streams() + " streams are lost");
@@ -351,7 +380,7 @@ final class PoolWorld extends OnTwoLoops {
     /** Lets all requests end. Then nothing is left, and others are served as ever. */
     void end() {
         calm = true;
-        direct.permitOverflow(true);
+        permitOverflow(true);
         for (int round = 0; live().findAny().isPresent() || isBusy(); round++) {
             check(round < 200, live().toList() + " never end");
             finish();

@@ -18,8 +18,14 @@ final class RandomCall {
     /** Whether a handler works for the request. */
     boolean open = true;
 
+    /** Whether it is an invocation. */
+    boolean direct;
+
     /** Whether a base worker has it. */
     boolean ofBase;
+
+    /** Whether its worker had no room, so the request was in the queue all the time. */
+    boolean noRoom;
 
     boolean requestEnded;
     boolean responding;
@@ -36,6 +42,9 @@ final class RandomCall {
         this.world = world;
         number = world.calls.size();
         client = world.client(head);
+        world.check(
+                client.calls.stream().noneMatch(each -> each.direct && each.begun),
+                this + " begins, although " + client + " was invoked");
         beginNanos = world.nowNanos();
         requestEnded = end;
         world.calls.add(this);
@@ -71,6 +80,9 @@ final class RandomCall {
 
     void close() {
         open = false;
+        if (!noRoom && !direct) {
+            client.queuedSinceNanos = world.nowNanos();
+        }
         client.waitingSinceNanos = world.nowNanos();
     }
 

@@ -34,6 +34,9 @@ final class RandomClient implements ResponseSink {
     /** When its last attempt has ended. */
     long waitingSinceNanos;
 
+    /** Since when it is queued, as deadlines count it. */
+    long queuedSinceNanos;
+
     private final PoolWorld world;
     private final Object key;
     private final TrafficPolicy policy;
@@ -44,6 +47,7 @@ final class RandomClient implements ResponseSink {
     private final long deadlineNanos;
     private @Nullable RequestSink sink;
     private boolean trailersSent;
+    private long endedNanos;
     private boolean responded;
     private @Nullable ErrorCode cancelled;
     private @Nullable Failure failure;
@@ -64,6 +68,7 @@ final class RandomClient implements ResponseSink {
         tunnel = method.equals("CONNECT");
         boolean keyed = !world.calm && world.oneIn(4);
         idempotent = keyed || method.equals("GET") || method.equals("PUT");
+        endedNanos = world.nowNanos();
         ended = method.equals("GET") || !tunnel && world.oneIn(4);
         head.method(method).scheme("http").authority("a").path("/");
         head.add(PoolWorld.ID, Integer.toString(id));
@@ -75,6 +80,7 @@ final class RandomClient implements ResponseSink {
             addFields();
         }
         waitingSinceNanos = world.nowNanos();
+        queuedSinceNanos = waitingSinceNanos;
         long budget = DeadlineHeaders.budgetNanos(policy.deadline(), head);
         deadlineNanos = budget == DeadlineHeaders.NONE ? Long.MAX_VALUE : waitingSinceNanos + budget;
     }
@@ -99,6 +105,28 @@ final class RandomClient implements ResponseSink {
     /** Returns whether neither it nor the dispatcher has anything to do for the request. */
     boolean isOver() {
         return hasFailed() || cancelled != null || responded && (ended || !isTunnel());
+    }
+
+    /** Returns whether another attempt is in flight beside this one, and none has answered. */
+    boolean hasOverlapping(RandomCall one) {
+        return policy.attempts().overlaps()
+                && status == 0
+                && calls.stream().anyMatch(call -> call != one && call.open)
+                && calls.stream().noneMatch(call -> call.responding);
+    }
+
+    /** Returns whether it waits, and could have been sent directly, since this time. */
+    boolean mustOverflow(long sinceNanos) {
+        return idempotent
+                && ended
+                && sent <= Overflow.MAX_BODY_BYTES
+                && endedNanos < sinceNanos
+                && waitingSinceNanos < sinceNanos
+                && calls.stream().noneMatch(call -> call.direct);
+    }
+
+    boolean hasFailedBy(Failure.Kind kind) {
+        return failure != null && failure.kind() == kind;
     }
 
     boolean hasFailed() {
@@ -138,6 +166,7 @@ final class RandomClient implements ResponseSink {
         if (ended || cancelled != null || isOver() && !world.oneIn(4)) {
             return;
         }
+        endedNanos = world.nowNanos();
         if (world.oneIn(8)) {
             ended = true;
             trailersSent = true;
@@ -264,6 +293,15 @@ final class RandomClient implements ResponseSink {
         // A tunnel can be cut off after the worker has ended its direction.
         world.check(!isOver(), this + " got " + why.kind() + " after the end");
         failure = why;
+        if (why.kind() == Failure.Kind.DEADLINE_EXCEEDED && why.detail().startsWith("no worker free")) {
+            long now = world.nowNanos();
+            world.check(
+                    now >= deadlineNanos || now - queuedSinceNanos > deadlineNanos - now,
+                    this + " is given up, although it was queued for a moment");
+        }
+        world.check(
+                why.kind() != Failure.Kind.THROTTLED || !world.isOverflow(),
+                this + " is throttled, although workers can serve it");
         boolean tried = calls.stream().anyMatch(call -> call.begun);
         world.check(!tried || !why.wasNotTried(), this + " is told that its request was not tried");
         perhapsAct();
@@ -303,6 +341,7 @@ final class RandomClient implements ResponseSink {
         int expected = failure != null && status == 0 ? failure.kind().status().code() : status;
         world.check(cancelled != null || end.status() == expected, what);
         long begun = calls.stream().filter(call -> call.begun).count();
+        world.check(!world.isDirect() || calls.isEmpty() || end.attempts() == 1, what + " and " + end.attempts());
         int most = idempotent ? policy.attempts().maxAttempts() : 1;
         world.check(
                 begun <= most && begun <= end.attempts(),

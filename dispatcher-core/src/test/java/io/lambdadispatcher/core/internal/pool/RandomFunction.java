@@ -34,6 +34,7 @@ final class RandomFunction implements FunctionInvoker {
         JsonNode request = FakeFunction.JSON.readTree(event);
         Http2Headers head = new DefaultHttp2Headers().add(PoolWorld.ID, FakeFunction.first(request, PoolWorld.ID));
         RandomCall call = new RandomCall(world, head, false);
+        call.direct = true;
         call.onRequest(Unpooled.wrappedBuffer(FakeFunction.body(request)), false, false);
         RandomClient client = call.client;
         world.check(client.ended && client.sent == call.received, call + " is invoked without the whole body");

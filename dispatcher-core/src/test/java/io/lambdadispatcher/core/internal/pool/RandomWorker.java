@@ -292,7 +292,10 @@ final class RandomWorker {
                     Kind.WORKER_LOST, Kind.TIMEOUT, Kind.HANDLER_CANCELLED, Kind.BAD_RESPONSE, Kind.HANDLER_FAILED);
             world.note(its, kind);
             Failure failure = new Failure(kind, "for the test");
+            RandomClient client = its.client;
+            boolean other = !its.responding && !client.isOver() && client.hasOverlapping(its);
             end(() -> forget(true), kind == Kind.WORKER_LOST ? to -> to.onLost(failure) : to -> to.onFailure(failure));
+            world.check(!other || !client.hasFailedBy(kind), client + " has failed by one of its attempts");
         }
 
         /** The worker has not begun with the request. */
@@ -303,6 +306,7 @@ final class RandomWorker {
             its.begun = false;
             if (world.oneIn(2)) {
                 world.note(its, "BUSY");
+                its.noRoom = true;
                 end(() -> forgetCall(() -> shard.workers().onBusy(worker)), to -> to.onBusy(GONE));
             } else {
                 world.note(its, "REFUSED");

@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.testkit.EachRelease;
@@ -28,6 +30,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
@@ -192,6 +195,40 @@ class DispatcherCloseTest {
             assertThat(client.getInputStream().read()).isPositive();
             dispatcher.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
             assertThatThrownBy(() -> client.getInputStream().readAllBytes()).isInstanceOf(SocketException.class);
+        }
+    }
+
+    /** A program that blocks an event loop would otherwise keep what its launchers have started. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void should_close_launchers_although_an_event_loop_is_blocked(int index) throws Exception {
+        RecordingLauncher launcher = new RecordingLauncher();
+        Dispatcher other = Dispatcher.builder()
+                .function(FunctionOptions.builder("f")
+                        .capacity(CapacityPolicy.fixed(1))
+                        .build())
+                .publicListener(ListenerOptions.plain("127.0.0.1", 0))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .secret(SECRET)
+                .launcher(launcher)
+                .eventLoopGroup(loops)
+                .start();
+        CountDownLatch blocked = new CountDownLatch(1);
+        try {
+            launcher.next();
+            List<EventExecutor> executors = new ArrayList<>();
+            loops.forEach(executors::add);
+            executors.get(index).execute(() -> {
+                try {
+                    blocked.await();
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+            });
+            other.close(Duration.ZERO);
+            Await.until("the launcher is closed", () -> launcher.closes.get() == 1);
+        } finally {
+            blocked.countDown();
         }
     }
 
