@@ -1,7 +1,6 @@
 package io.lambdadispatcher.core.internal.launch;
 
 import static io.netty.handler.codec.http.HttpResponseStatus.FORBIDDEN;
-import static io.netty.handler.codec.http.HttpResponseStatus.SERVICE_UNAVAILABLE;
 import static io.netty.handler.codec.http.HttpResponseStatus.TOO_MANY_REQUESTS;
 import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
 
@@ -60,6 +59,12 @@ public final class WorkerRegistry implements WorkerEvents {
 
     /** A worker that may try again gets in within this time, or something is wrong. */
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(15);
+
+    /**
+     * The answer to a worker that is not known yet (RFC 8470 section 5.2). Nothing between a worker
+     * and a dispatcher gives it, unlike 503.
+     */
+    private static final HttpResponseStatus TOO_EARLY = HttpResponseStatus.valueOf(425, "Too Early");
 
     /** The time since which a worker is asked to try again, and when it was asked last. */
     private record Waiting(long sinceNanos, long lastNanos) {}
@@ -247,7 +252,7 @@ public final class WorkerRegistry implements WorkerEvents {
             case NOT_KNOWN ->
                 notNow(
                         token,
-                        SERVICE_UNAVAILABLE,
+                        TOO_EARLY,
                         Rejection.ENDED,
                         "worker " + token.workerId() + " is not known yet to this dispatcher of the fleet");
             case ENDED ->

@@ -21,7 +21,6 @@ import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.channel.embedded.EmbeddedChannel;
-import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.util.concurrent.MockTicker;
 import io.netty.util.concurrent.Ticker;
 import java.net.InetSocketAddress;
@@ -34,10 +33,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -103,7 +99,7 @@ class WorkerRegistryTest {
     void should_not_tell_anybody_that_a_worker_of_the_fleet_is_not_known_yet() {
         for (int i = 0; i < 10; i++) {
             assertThat(dialIn())
-                    .returns(HttpResponseStatus.SERVICE_UNAVAILABLE, Refusal::status)
+                    .returns(425, refusal -> refusal.status().code())
                     .returns(null, Refusal::rejection);
             ticker.advance(1, TimeUnit.SECONDS);
         }
@@ -191,57 +187,6 @@ class WorkerRegistryTest {
         loop.runScheduledPendingTasks();
         loop.runPendingTasks();
         return supervisor.snapshot().base();
-    }
-
-    /** As by a ledger of the embedding program. It would end the lease if no further tick began. */
-    @Test
-    void should_read_the_ledger_again_after_an_entry_that_it_cannot_process() {
-        AtomicInteger reads = new AtomicInteger();
-        Ledger broken = new Ledger() {
-            @Override
-            public CompletionStage<List<Entry>> read() {
-                List<Entry> entries = new ArrayList<>();
-                entries.add(null);
-                return CompletableFuture.completedFuture(reads.incrementAndGet() == 1 ? entries : List.of());
-            }
-
-            @Override
-            public CompletionStage<Boolean> write(String key, long expectedVersion, String value) {
-                return CompletableFuture.completedFuture(true);
-            }
-
-            @Override
-            public CompletionStage<Boolean> remove(String key, long version) {
-                return CompletableFuture.completedFuture(true);
-            }
-
-            @Override
-            public void close() {}
-        };
-        FleetMember member = new FleetMember(
-                broken,
-                loop.eventLoop(),
-                new FleetTime() {
-                    @Override
-                    public long nanos() {
-                        return ticker.nanoTime();
-                    }
-
-                    @Override
-                    public long millis() {
-                        return ticker.nanoTime() / 1_000_000;
-                    }
-                },
-                new Random(1),
-                Incidents.unobserved(),
-                peers -> {});
-        member.tick();
-        loop.runPendingTasks();
-        assertThat(member.isLedgerFailing()).isTrue();
-        member.tick();
-        loop.runPendingTasks();
-        assertThat(reads).hasValue(2);
-        assertThat(member.isLedgerFailing()).isFalse();
     }
 
     /** Otherwise, a worker that has dialled in again could count as gone. */

@@ -21,13 +21,13 @@ record Refusal(Cause cause, String detail) {
      */
     static Refusal of(String authority, @Nullable CharSequence answered) {
         int status = StatusCode.parse(answered);
-        boolean permanent = status >= 400 && status < 500 && status != 429 && status != 408;
-        Cause cause = status == 503 ? Cause.NOT_NOW : permanent ? Cause.REFUSED : Cause.LOST;
+        boolean permanent = status >= 400 && status < 500 && status != 408 && status != 425 && status != 429;
+        Cause cause = status == 425 ? Cause.NOT_NOW : permanent ? Cause.REFUSED : Cause.LOST;
         String reason = switch (status) {
             case 401 -> "the token is not valid. Check the worker's secret, and the clock";
             case 403 -> "it may not connect. Check the function's name. The dispatcher's log has the reason";
+            case 425 -> "it has not yet read in the ledger of its fleet who has launched it";
             case 429 -> "it has too many connections";
-            case 503 -> "it has not yet read in the ledger of its fleet who has launched it";
             default -> null;
         };
         return new Refusal(

@@ -15,10 +15,11 @@ class RefusalTest {
                 "401, REFUSED, rejected the worker with status 401: the token is not valid",
                 "403, REFUSED, rejected the worker with status 403: it may not connect",
                 "429, LOST, rejected the worker with status 429: it has too many connections",
-                "503, NOT_NOW, rejected the worker with status 503: it has not yet read",
+                "425, NOT_NOW, rejected the worker with status 425: it has not yet read",
                 "404, REFUSED, a:1 answered with status 404",
                 "408, LOST, a:1 answered with status 408",
                 "500, LOST, a:1 answered with status 500",
+                "503, LOST, a:1 answered with status 503",
                 "200, LOST, a:1 answered with status 200",
                 "4011, LOST, a:1 answered with status 4011",
                 "none, LOST, a:1 answered with status null"

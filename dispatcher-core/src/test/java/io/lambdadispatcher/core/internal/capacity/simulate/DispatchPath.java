@@ -26,9 +26,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The dispatcher in virtual time: the real {@link CapacityController} and the real choice among
  * workers, with simulated workers. It runs the controller in the same way as {@code
- * LaunchSupervisor}. There is one queue, as with one event loop. The network and the dispatcher
- * take no time. A request that is cut short is not retried, although the dispatcher would retry it
- * if that is safe.
+ * LaunchSupervisor}, but looks at a queue as long as there is one. There is one queue, as with one
+ * event loop. The network and the dispatcher take no time. A request that is cut short is not
+ * retried, although the dispatcher would retry it if that is safe.
  */
 final class DispatchPath implements Path {
     private static final long TICK_NANOS = 1_000_000_000;
