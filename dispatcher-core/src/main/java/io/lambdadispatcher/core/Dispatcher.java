@@ -25,6 +25,7 @@ import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http2.NettyRequirement;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler;
@@ -275,6 +276,26 @@ public final class Dispatcher implements AutoCloseable {
      */
     public @Nullable FleetSnapshot fleet() {
         return parts.launches().fleet();
+    }
+
+    /**
+     * Tells all other members of the fleet something, for example that what they have stored is out
+     * of date. See {@link DispatcherBuilder#onBroadcast}. Any thread.
+     *
+     * @param message 1 to 1,000 printable characters, at most 20 messages a minute
+     * @return completes when the ledger has it, so that the others will read it if this dispatcher
+     *     stays for two seconds; or at once if it is alone. Waits while the ledger cannot be
+     *     reached. Fails if there are too many messages, or if the dispatcher closes
+     * @throws IllegalArgumentException if the message is too long, or not printable
+     */
+    public CompletionStage<Void> broadcast(String message) {
+        if (message.isEmpty()
+                || message.length() > 1000
+                || !PrintableText.of(message).equals(message)) {
+            throw new IllegalArgumentException("message of " + message.length() + " characters: "
+                    + PrintableText.startOf(message) + ", expected 1 to 1000 printable ones");
+        }
+        return parts.launches().broadcast(message);
     }
 
     /**

@@ -31,6 +31,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
@@ -202,6 +203,16 @@ public final class DispatcherBuilder {
      */
     public DispatcherBuilder ledger(Ledger value) {
         options.launching.ledger = Objects.requireNonNull(value, "ledger");
+        return this;
+    }
+
+    /**
+     * Sets what is told the messages of the other members of the fleet, see {@link
+     * Dispatcher#broadcast}. Each comes once, about two seconds after it was sent. Called on an
+     * event loop, so it must not block. Default: nothing.
+     */
+    public DispatcherBuilder onBroadcast(Consumer<String> listener) {
+        options.launching.onBroadcast = Objects.requireNonNull(listener, "listener");
         return this;
     }
 

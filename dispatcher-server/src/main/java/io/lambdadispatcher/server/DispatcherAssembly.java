@@ -50,6 +50,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
@@ -103,6 +104,7 @@ final class DispatcherAssembly {
             Ledger ledger = ledger();
             closings.add(ledger::close);
             builder.ledger(ledger);
+            builder.onBroadcast(name -> CompletableFuture.runAsync(() -> onCommand(name)));
             String zone = configuration.find(Settings.FLEET_ZONE);
             if (zone != null) {
                 builder.zone(zone);
@@ -145,6 +147,23 @@ final class DispatcherAssembly {
             closings.add(filter::close);
             builder.filter(filter);
             filters.put(service, filter);
+        }
+    }
+
+    /** Another dispatcher of the fleet has told its filter this. */
+    private void onCommand(String name) {
+        try {
+            for (FilterCommand command : configuration.table().filters().commands()) {
+                if (command.name().equals(name)) {
+                    log.info(
+                            "{} as on another dispatcher of the fleet: {} {}",
+                            name,
+                            tellFilter(command),
+                            command.text());
+                }
+            }
+        } catch (RuntimeException e) {
+            log.warn("{} failed, which another dispatcher of the fleet has done", name, e);
         }
     }
 

@@ -64,6 +64,8 @@ import org.slf4j.LoggerFactory;
 final class Server {
     private static final Logger log = LoggerFactory.getLogger(Server.class);
     /** Added to the grace period. In this time, the dispatcher closes connections and launchers. */
+    private static final long BROADCAST_SECONDS = 5;
+
     private static final Duration CUT_OFF = Duration.ofSeconds(15);
 
     private final Configuration start;
@@ -255,8 +257,17 @@ final class Server {
 
         @Override
         public long tellFilter(FilterCommand command) {
-            serving();
-            return Objects.requireNonNull(assembly).tellFilter(command);
+            Dispatcher serving = serving();
+            long result = Objects.requireNonNull(assembly).tellFilter(command);
+            try {
+                serving.broadcast(command.name()).toCompletableFuture().get(BROADCAST_SECONDS, TimeUnit.SECONDS);
+            } catch (Exception e) {
+                throw new IllegalStateException(
+                        "only this dispatcher has done it. The others of its fleet do it when it can tell them: "
+                                + PrintableText.ofFailure(e),
+                        e);
+            }
+            return result;
         }
 
         @Override

@@ -6,7 +6,8 @@ import java.util.regex.Pattern;
 
 /**
  * Something that an operator can tell a filter while the standalone dispatcher runs: {@code POST
- * /api/NAME} on the admin port, and a command of the program with the same name.
+ * /api/NAME} on the admin port, and a command of the program with the same name. In a fleet, each
+ * dispatcher does it.
  *
  * @param name words in lower case with hyphens between them, such as {@code clear-cache}
  * @param summary what it does, in one sentence

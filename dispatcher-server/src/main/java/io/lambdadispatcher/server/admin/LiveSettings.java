@@ -44,10 +44,11 @@ public interface LiveSettings {
     List<FilterCommand> filterCommands();
 
     /**
-     * Tells a filter to do something.
+     * Tells a filter to do something, and those of the other dispatchers of a fleet.
      *
-     * @return the number that it answers with
-     * @throws IllegalStateException if the dispatcher is starting or closing
+     * @return the number that this one answers with
+     * @throws IllegalStateException if the dispatcher is starting or closing, or the others cannot
+     *     be told within 5 s
      */
     long tellFilter(FilterCommand command);
 

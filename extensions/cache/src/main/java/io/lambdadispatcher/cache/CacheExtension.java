@@ -45,8 +45,8 @@ public final class CacheExtension implements FilterExtension {
     private static final FilterCommand CLEAR = new FilterCommand(
             "clear-cache",
             "Removes all stored responses.",
-            "Use it, for example, after a wrong one was stored. This is for one dispatcher. In a fleet, send the command"
-                    + " to each of them.",
+            "Use it, for example, after a wrong one was stored. In a fleet, one command holds for all dispatchers: the"
+                    + " others follow within two seconds.",
             "bytes",
             "bytes of stored responses removed",
             filter -> clear((HttpCache) filter));

@@ -24,6 +24,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** What {@code DispatcherBuilder} collects, by the side that uses it. Not thread-safe. */
@@ -76,6 +77,7 @@ public final class BuilderOptions {
 
         public @Nullable FunctionInvoker invoker;
         public @Nullable Ledger ledger;
+        public Consumer<String> onBroadcast = message -> {};
         public List<LaunchHistory> history = List.of();
         public Instant historyTaken = Instant.EPOCH;
 

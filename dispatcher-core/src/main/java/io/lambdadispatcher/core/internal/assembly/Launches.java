@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.engine.Engine;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.FleetTime;
+import io.lambdadispatcher.core.internal.fleet.MemberDescription;
 import io.lambdadispatcher.core.internal.fleet.SignedLedger;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.internal.launch.WorkerCommands;
@@ -101,7 +102,8 @@ public final class Launches {
             FleetTime time = new SystemTime();
             SignedLedger signed =
                     new SignedLedger(ledger, () -> workers.secrets().common(), time::millis);
-            fleet = new FleetMember(signed, loop, time, new SecureRandom(), incidents, registry::setPeers);
+            fleet = new FleetMember(
+                    signed, loop, time, new SecureRandom(), incidents, registry::setPeers, options.onBroadcast);
             engine.pools().values().forEach(FunctionPool::setShared);
         }
         engine.pools().forEach((function, pool) -> {
@@ -137,7 +139,7 @@ public final class Launches {
         if (member != null) {
             List<String> texts = advertised.stream().map(HostPort::text).toList();
             String zone = options.workers.zone;
-            loop.execute(() -> member.describe(new FleetMember.MemberDescription(texts, zone, version())));
+            loop.execute(() -> member.describe(new MemberDescription(texts, zone, version())));
             fleetTimer = loop.scheduleAtFixedRate(member::tick, 0, 1, TimeUnit.SECONDS);
         }
     }
@@ -231,6 +233,22 @@ public final class Launches {
 
     public @Nullable FleetSnapshot fleet() {
         return fleet == null ? null : fleet.snapshot();
+    }
+
+    /** @return completes when the ledger has it; at once without a fleet */
+    public CompletionStage<Void> broadcast(String message) {
+        FleetMember member = fleet;
+        if (member == null) {
+            return CompletableFuture.completedFuture(null);
+        }
+        try {
+            return LoopFuture.of(
+                    loop,
+                    CompletableFuture.supplyAsync(() -> member.broadcast(message), loop)
+                            .thenCompose(written -> written));
+        } catch (RejectedExecutionException e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     boolean isFleet() {

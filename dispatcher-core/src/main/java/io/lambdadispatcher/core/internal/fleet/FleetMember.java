@@ -55,27 +55,6 @@ public final class FleetMember {
     private static final String FOREIGN = "no dispatcher of the fleet has written it";
     private static final Logger log = LoggerFactory.getLogger(FleetMember.class);
 
-    /** Another dispatcher, as this one has seen it. */
-    private static final class Peer {
-        MemberEntry entry;
-        long version;
-        long beatNanos;
-        /** The time without a new beat, while this dispatcher was able to read. */
-        long silentNanos;
-        /** Whether this dispatcher has seen a new beat. An entry can be that of a former fleet. */
-        boolean hasBeaten;
-
-        Peer(MemberEntry entry, long version, long nowNanos) {
-            this.entry = entry;
-            this.version = version;
-            this.beatNanos = nowNanos;
-        }
-
-        boolean isAlive() {
-            return silentNanos < GONE_NANOS;
-        }
-    }
-
     final String id;
     final Executor executor;
     final FleetTime time;
@@ -83,6 +62,7 @@ public final class FleetMember {
     private final RandomGenerator random;
     private final Incidents incidents;
     private final Consumer<List<String>> onPeers;
+    private final Broadcasts broadcasts;
     private final Map<String, FleetFunction> functions = new LinkedHashMap<>();
     private final Map<String, Peer> peers = new TreeMap<>();
     /** Since when dispatchers are gone whose entries were removed. */
@@ -114,17 +94,9 @@ public final class FleetMember {
     private volatile FleetSnapshot snapshot;
 
     /**
-     * What the others are told.
-     *
-     * @param addresses the addresses that workers dial, as {@code host:port}
-     * @param zone availability zone; empty = not known
-     * @param version software version
-     */
-    public record MemberDescription(List<String> addresses, String zone, String version) {}
-
-    /**
      * @param onPeers receives the addresses of all live dispatchers whenever they change, this
      *     one's first
+     * @param onBroadcast receives what the others say with {@link #broadcast}
      */
     public FleetMember(
             Ledger ledger,
@@ -132,13 +104,15 @@ public final class FleetMember {
             FleetTime time,
             RandomGenerator random,
             Incidents incidents,
-            Consumer<List<String>> onPeers) {
+            Consumer<List<String>> onPeers,
+            Consumer<String> onBroadcast) {
         this.incidents = incidents;
         this.ledger = ledger;
         this.executor = executor;
         this.time = time;
         this.random = random;
         this.onPeers = onPeers;
+        this.broadcasts = new Broadcasts(time, onBroadcast);
         this.id = "%016x".formatted(random.nextLong());
         this.snapshot = new FleetSnapshot(id, false, -1, List.of(), List.of(), List.of());
     }
@@ -289,6 +263,17 @@ public final class FleetMember {
         }
     }
 
+    /**
+     * Tells all others.
+     *
+     * @return completes when the ledger has it
+     */
+    public CompletionStage<Void> broadcast(String message) {
+        CompletionStage<Void> written = broadcasts.add(message);
+        tick();
+        return written;
+    }
+
     /** Reads the ledger soon, unless it was read a shorter time ago. */
     void readSoon(long afterNanos) {
         if (everRead && !leaving && !reading && !ticking && time.nanos() - readNanos >= afterNanos) {
@@ -385,6 +370,7 @@ public final class FleetMember {
         Ledger.Entry own = byKey.get(PREFIX + id);
         version = own == null ? 0 : own.version();
         onMembers(byKey, look);
+        broadcasts.onRead();
         if (stopping && isAccompanied()) {
             // A successor has started.
             leave();
@@ -417,7 +403,9 @@ public final class FleetMember {
             if (foreign) {
                 return;
             }
-            peers.put(peerId, new Peer(parsed(entry, MemberEntry.UNKNOWN), entry.version(), time.nanos()));
+            Peer found = new Peer(parsed(entry, MemberEntry.UNKNOWN), entry.version(), time.nanos());
+            peers.put(peerId, found);
+            broadcasts.onEntry(peerId, found);
             if (goneSinceNanos.remove(peerId) != null) {
                 logBack(peerId);
             }
@@ -430,6 +418,7 @@ public final class FleetMember {
             peer.version = entry.version();
             peer.silentNanos = 0;
             peer.beatNanos = time.nanos();
+            broadcasts.onEntry(peerId, peer);
         } else {
             boolean wasAlive = peer.isAlive();
             peer.silentNanos += look;
@@ -521,8 +510,10 @@ public final class FleetMember {
         functions.forEach((name, function) -> demands.put(
                 name, new MemberDemand(function.streams(), function.limits().toString())));
         beat++;
-        MemberEntry entry =
-                new MemberEntry(beat, description.addresses(), description.zone(), description.version(), demands);
+        List<String> messages = broadcasts.texts();
+        long told = broadcasts.told();
+        MemberEntry entry = new MemberEntry(
+                beat, description.addresses(), description.zone(), description.version(), demands, told, messages);
         renewal = asked(() -> ledger.write(PREFIX + id, version, entry.text()))
                 .handleAsync(
                         (written, failure) -> {
@@ -531,6 +522,7 @@ public final class FleetMember {
                                 onFailure("written", failure);
                             } else if (Boolean.TRUE.equals(written)) {
                                 version++;
+                                broadcasts.onWritten(told);
                                 onRenewed(beganNanos, beganMillis);
                             }
                             return (Void) null;
@@ -583,6 +575,7 @@ public final class FleetMember {
     public CompletableFuture<Void> leave() {
         if (left == null) {
             leaving = true;
+            broadcasts.onLeft();
             left = CompletableFuture.allOf(functions.values().stream()
                             .map(FleetFunction::settle)
                             .toArray(CompletableFuture<?>[]::new))

@@ -4,6 +4,7 @@ import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.http.PrintableText;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +29,11 @@ final class JsonParts {
      */
     static String text(@Nullable Object value) {
         return PrintableText.of((String) expect(value));
+    }
+
+    /** @throws ClassCastException if the value is no array of texts */
+    static List<String> texts(@Nullable Object value) {
+        return ((List<?>) expect(value)).stream().map(JsonParts::text).toList();
     }
 
     /** @throws IllegalArgumentException if there is no value */

@@ -13,12 +13,21 @@ import java.util.Map;
  * @param zone its availability zone; empty = not known
  * @param version its software version
  * @param demands what its clients need of each function
+ * @param told how many messages it has sent to the others
+ * @param messages the last ones
  */
-record MemberEntry(long beat, List<String> addresses, String zone, String version, Map<String, MemberDemand> demands) {
+record MemberEntry(
+        long beat,
+        List<String> addresses,
+        String zone,
+        String version,
+        Map<String, MemberDemand> demands,
+        long told,
+        List<String> messages) {
     private static final int FORMAT = 1;
 
     /** Stands for an entry that could never be read. */
-    static final MemberEntry UNKNOWN = new MemberEntry(0, List.of(), "", "", Map.of());
+    static final MemberEntry UNKNOWN = new MemberEntry(0, List.of(), "", "", Map.of(), 0, List.of());
 
     /**
      * @param streams worker streams that the dispatcher's clients need
@@ -37,6 +46,8 @@ record MemberEntry(long beat, List<String> addresses, String zone, String versio
         demands.forEach((function, demand) -> functions.put(
                 function, Map.of("milliStreams", Math.round(demand.streams() * 1000), "limits", demand.limits())));
         all.put("functions", functions);
+        all.put("told", told);
+        all.put("messages", messages);
         return Json.write(all);
     }
 
@@ -55,11 +66,12 @@ record MemberEntry(long beat, List<String> addresses, String zone, String versio
             });
             return new MemberEntry(
                     JsonParts.number(all.get("beat")),
-                    ((List<?>) JsonParts.expect(all.get("addresses")))
-                            .stream().map(JsonParts::text).toList(),
+                    JsonParts.texts(all.get("addresses")),
                     JsonParts.text(all.get("zone")),
                     JsonParts.text(all.get("version")),
-                    demands);
+                    demands,
+                    JsonParts.number(all.get("told")),
+                    JsonParts.texts(all.get("messages")));
         } catch (ClassCastException e) {
             throw new IllegalArgumentException("a member is missing or has another type: " + e.getMessage(), e);
         }

@@ -54,7 +54,8 @@ class FleetMemberTest {
             },
             new Random(1),
             Incidents.unobserved(),
-            peers -> {});
+            peers -> {},
+            message -> {});
 
     /** Returns what the member has read, as its next beat shows it. */
     private List<String> foreignEntries() {

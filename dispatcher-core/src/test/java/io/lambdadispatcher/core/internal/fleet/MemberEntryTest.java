@@ -10,7 +10,13 @@ import org.junit.jupiter.api.Test;
 
 class MemberEntryTest {
     private static final MemberEntry ENTRY = new MemberEntry(
-            7, List.of("a:1", "b:2"), "eu-central-1a", "1.2", Map.of("f", new MemberDemand(0.125, "maxWorkers=3")));
+            7,
+            List.of("a:1", "b:2"),
+            "eu-central-1a",
+            "1.2",
+            Map.of("f", new MemberDemand(0.125, "maxWorkers=3")),
+            9,
+            List.of("a", "b"));
 
     @Test
     void should_be_the_same_after_it_was_written_and_read() {

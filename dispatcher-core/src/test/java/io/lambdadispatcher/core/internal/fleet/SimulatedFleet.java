@@ -331,8 +331,9 @@ final class SimulatedFleet {
                     },
                     random.split(),
                     Incidents.unobserved(),
-                    this::onPeers);
-            member.describe(new FleetMember.MemberDescription(List.of(address), "", "1"));
+                    this::onPeers,
+                    message -> {});
+            member.describe(new MemberDescription(List.of(address), "", "1"));
             fleetFunction = member.add("f", limits, this);
             controller = new CapacityController(function, random.split());
         }

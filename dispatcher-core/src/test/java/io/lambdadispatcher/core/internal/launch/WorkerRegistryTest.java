@@ -70,7 +70,8 @@ class WorkerRegistryTest {
                 },
                 new Random(1),
                 Incidents.unobserved(),
-                peers -> {});
+                peers -> {},
+                message -> {});
         supervisors.put(
                 "f",
                 new LaunchSupervisor(
