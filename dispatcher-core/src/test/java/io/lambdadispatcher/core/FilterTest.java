@@ -14,6 +14,7 @@ import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.AsyncInProcessHandler;
 import io.lambdadispatcher.core.spi.Decision;
 import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.FunctionInvoker.InvokeResult;
@@ -25,13 +26,17 @@ import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
+import io.netty.util.AsciiString;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -42,6 +47,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Filters in a dispatcher whose functions are invoked directly. */
 @EachRelease
@@ -166,6 +172,74 @@ class FilterTest {
                 answer.discard();
                 return answer.status() == 200 ? Decision.pass() : Decision.answer(403, "not for this key");
             }));
+        }
+    }
+
+    /** A copy has what the function gets, byte by byte. */
+    @Test
+    void should_send_a_copy_of_a_request() throws Exception {
+        AsciiString bytes = new AsciiString(new byte[] {'a', (byte) 0xE9, (byte) 0x80}, false);
+        Map<String, DispatchRequest> seen = new ConcurrentHashMap<>();
+        DispatcherBuilder builder = Dispatcher.builder()
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .filter(request -> {
+                    request.headers().set("x-by", "the filter");
+                    CompletionStage<DispatchResponse> copied =
+                            request.send("auth", request.copy().build());
+                    return Decision.later(copied.thenApply(answer -> {
+                        answer.discard();
+                        return Decision.pass();
+                    }));
+                })
+                .router(head -> RouteTarget.of("shop"));
+        for (String function : List.of("shop", "auth")) {
+            builder.function(FunctionOptions.of(function))
+                    .inProcess(
+                            function,
+                            (AsyncInProcessHandler) request -> {
+                                seen.put(function, request);
+                                return CompletableFuture.completedStage(
+                                        DispatchResponse.of(200, Map.of(), new byte[0]));
+                            },
+                            1);
+        }
+        try (Dispatcher dispatcher = builder.start()) {
+            DispatchRequest.Builder request = DispatchRequest.post("/a%20b?c=\u20ac")
+                    .authority("shop.example:81")
+                    .scheme("https")
+                    .header("x-raw", bytes)
+                    .header("x-many", "1")
+                    .header("x-many", "2")
+                    .body("text");
+            assertThat(status(dispatcher, request)).isEqualTo(200);
+            DispatchRequest own = seen.get("shop");
+            DispatchRequest copy = seen.get("auth");
+            assertThat(copy.method()).isEqualTo("POST").isEqualTo(own.method());
+            assertThat(copy.path()).startsWith("/a%20b?c=").isEqualTo(own.path());
+            assertThat(copy.authority()).isEqualTo("shop.example:81").isEqualTo(own.authority());
+            assertThat(copy.scheme()).isEqualTo("https").isEqualTo(own.scheme());
+            assertThat(copy.body()).isNull();
+            Map<String, List<String>> fields = new LinkedHashMap<>(own.headers());
+            assertThat(fields.remove("content-length")).containsExactly("4");
+            assertThat(copy.headers()).isEqualTo(fields).containsEntry("x-by", List.of("the filter"));
+            copy.forEachHeader((name, value) -> {
+                if (name.toString().equals("x-raw")) {
+                    assertThat(AsciiString.contentEquals(value, bytes)).isTrue();
+                }
+            });
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"nowhere", "auth"})
+    void should_fail_the_stage_of_a_request_that_cannot_be_sent(String to) throws Exception {
+        Filter asking = request -> {
+            DispatchRequest.Builder question = DispatchRequest.get("/").header("content-length", "seven");
+            return Decision.later(request.send(to, question.build())
+                    .handle((answer, error) -> Decision.answer(error == null ? 200 : 418, "")));
+        };
+        try (Dispatcher dispatcher = builder().filter(asking).start()) {
+            assertThat(status(dispatcher, get("right"))).isEqualTo(418);
         }
     }
 

@@ -95,7 +95,7 @@ public final class AdmissionPolicy {
      * Returns the name, in lower case, of the header that names the tenant, or {@code null}. See
      * {@link Builder#tenants}.
      */
-    public @Nullable AsciiString tenantHeader() {
+    public @Nullable CharSequence tenantHeader() {
         return tenantHeader;
     }
 
@@ -116,7 +116,7 @@ public final class AdmissionPolicy {
      * Returns the name, in lower case, of the header that says the priority, or {@code null}. See
      * {@link Builder#priorityHeader}.
      */
-    public @Nullable AsciiString priorityHeader() {
+    public @Nullable CharSequence priorityHeader() {
         return priorityHeader;
     }
 

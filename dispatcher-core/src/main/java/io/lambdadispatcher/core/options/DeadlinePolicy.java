@@ -1,6 +1,5 @@
 package io.lambdadispatcher.core.options;
 
-import io.netty.util.AsciiString;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,7 +14,7 @@ public final class DeadlinePolicy {
     public static final DeadlinePolicy NONE = builder().build();
 
     private final Duration limit;
-    private final List<AsciiString> headers;
+    private final List<CharSequence> headers;
 
     private DeadlinePolicy(Builder from) {
         limit = from.limit;
@@ -37,7 +36,7 @@ public final class DeadlinePolicy {
      * Returns the names, in lower case, of the headers with which clients set a shorter time. See
      * {@link Builder#header}.
      */
-    public List<AsciiString> headers() {
+    public List<CharSequence> headers() {
         return headers;
     }
 
@@ -50,7 +49,7 @@ public final class DeadlinePolicy {
      * Not thread-safe.
      */
     public static final class Builder {
-        private final List<AsciiString> headers = new ArrayList<>();
+        private final List<CharSequence> headers = new ArrayList<>();
         private Duration limit = Duration.ZERO;
 
         private Builder() {}

@@ -107,7 +107,7 @@ public final class RateLimit {
      * Returns the name of the header, in lower case, whose values have a limit each; {@code null} =
      * the limit is not for the values of a header.
      */
-    public @Nullable AsciiString header() {
+    public @Nullable CharSequence header() {
         return header;
     }
 }

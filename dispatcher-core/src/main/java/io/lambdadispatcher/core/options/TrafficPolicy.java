@@ -1,6 +1,5 @@
 package io.lambdadispatcher.core.options;
 
-import io.netty.util.AsciiString;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -131,7 +130,7 @@ public final class TrafficPolicy {
         Set<String> names = new HashSet<>();
         deadline.headers().forEach(name -> names.add(name.toString()));
         RateLimit limit = admission.rateLimit();
-        for (AsciiString name : Arrays.asList(
+        for (CharSequence name : Arrays.asList(
                 admission.tenantHeader(), admission.priorityHeader(), limit == null ? null : limit.header())) {
             if (name != null) {
                 names.add(name.toString());

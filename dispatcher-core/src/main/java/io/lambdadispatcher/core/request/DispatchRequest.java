@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.request;
 
 import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.HeaderMaps;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.OutgoingHeaders;
@@ -10,9 +11,12 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,18 +32,21 @@ import org.jspecify.annotations.Nullable;
  * the response fails with {@code BAD_REQUEST}. Forwarding headers are not added.
  */
 public final class DispatchRequest {
+    private final String method;
+    private final String scheme;
+    private final String authority;
+    private final String path;
     private final Http2Headers headers;
     private final Flow.@Nullable Publisher<ByteBuf> body;
-    private final @Nullable CompletionStage<Http2Headers> trailers;
+    private final @Nullable CompletionStage<Map<String, List<String>>> trailers;
     private final @Nullable String client;
 
     private DispatchRequest(Builder from) {
-        headers = new FlatHeaders()
-                .method(from.method)
-                .scheme(from.scheme)
-                .authority(from.authority)
-                .path(from.path)
-                .add(from.headers);
+        method = from.method;
+        scheme = from.scheme;
+        authority = from.authority;
+        path = from.path;
+        headers = new FlatHeaders().add(from.headers);
         body = from.body;
         trailers = from.trailers;
         client = from.client;
@@ -67,12 +74,49 @@ public final class DispatchRequest {
         return new Builder(method, path);
     }
 
+    public String method() {
+        return method;
+    }
+
+    public String scheme() {
+        return scheme;
+    }
+
+    /** Returns the host and port. */
+    public String authority() {
+        return authority;
+    }
+
+    /** Returns the path and query as they are sent: each character is one byte. */
+    public String path() {
+        return path;
+    }
+
     /**
-     * Returns all headers, including {@code :method}, {@code :scheme}, {@code :authority} and
-     * {@code :path}. They must not be changed.
+     * Returns the first value of a header as text: UTF-8, or ISO 8859-1 if it is not valid UTF-8.
+     * {@code null} if there is none.
+     *
+     * @param name the name in lower case
      */
-    public Http2Headers headers() {
-        return headers;
+    public @Nullable String header(CharSequence name) {
+        CharSequence value = headers.get(name);
+        return value == null ? null : HeaderText.decode(value);
+    }
+
+    /**
+     * Returns all values by name, in the order of their first appearance. Names are in lower case,
+     * and values are text as in {@link #header}. Not modifiable.
+     */
+    public Map<String, List<String>> headers() {
+        return HeaderMaps.of(headers);
+    }
+
+    /**
+     * Calls {@code action} with the name and value of each header as they are sent: each character
+     * is one byte.
+     */
+    public void forEachHeader(BiConsumer<CharSequence, CharSequence> action) {
+        headers.forEach(header -> action.accept(header.getKey(), header.getValue()));
     }
 
     /** Returns the body, or {@code null} if there is none. */
@@ -81,7 +125,7 @@ public final class DispatchRequest {
     }
 
     /** Returns the trailers, or {@code null} if there are none. */
-    public @Nullable CompletionStage<Http2Headers> trailers() {
+    public @Nullable CompletionStage<Map<String, List<String>>> trailers() {
         return trailers;
     }
 
@@ -102,7 +146,7 @@ public final class DispatchRequest {
         /** Whether {@link #body(byte[])} has set the {@code content-length}. */
         private boolean hasLengthOfBytes;
 
-        private @Nullable CompletionStage<Http2Headers> trailers;
+        private @Nullable CompletionStage<Map<String, List<String>>> trailers;
         private @Nullable String client;
 
         private Builder(String method, String path) {
@@ -202,8 +246,10 @@ public final class DispatchRequest {
         /**
          * Sets trailers that are sent after the body, if the stage is complete by then. Ignored
          * without a body.
+         *
+         * @param value the values by name, as in {@link #header}
          */
-        public Builder trailers(CompletionStage<Http2Headers> value) {
+        public Builder trailers(CompletionStage<Map<String, List<String>>> value) {
             trailers = Objects.requireNonNull(value, "trailers");
             return this;
         }

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.request;
 
 import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.HeaderMaps;
 import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.OutgoingHeaders;
 import io.lambdadispatcher.wire.http.StatusCode;
@@ -8,15 +9,20 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpUtil;
-import io.netty.handler.codec.http2.EmptyHttp2Headers;
-import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
+import java.io.ByteArrayOutputStream;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,23 +36,26 @@ public final class DispatchResponse {
     /** The maximum that {@link #bodyAsBytes()} and {@link #bodyAsString()} gather, in bytes. */
     public static final int DEFAULT_MAX_BODY_BYTES = 16 * 1024 * 1024;
 
+    private static final int BAD_GATEWAY = 502;
+
     private final int status;
-    private final Http2Headers headers;
+    private final Iterable<Map.Entry<CharSequence, CharSequence>> headers;
     private final Flow.Publisher<ByteBuf> body;
     private final Runnable discard;
-    private final CompletionStage<Http2Headers> trailers;
+    private final CompletionStage<Map<String, List<String>>> trailers;
 
     /**
      * Creates a response. Used by the dispatcher, and by tests of programs that embed it.
      *
+     * @param headers with names in lower case. Each character is one byte
      * @param discard the action of {@link #discard}
      */
     public DispatchResponse(
             int status,
-            Http2Headers headers,
+            Iterable<Map.Entry<CharSequence, CharSequence>> headers,
             Flow.Publisher<ByteBuf> body,
             Runnable discard,
-            CompletionStage<Http2Headers> trailers) {
+            CompletionStage<Map<String, List<String>>> trailers) {
         this.status = status;
         this.headers = headers;
         this.body = body;
@@ -64,10 +73,10 @@ public final class DispatchResponse {
      *     cannot be sent
      */
     public static DispatchResponse of(int status, Map<String, String> headers, byte[] body) {
-        DispatchResponse response =
-                of(status, headers, to -> to.onSubscribe(new OneBuffer(to, Unpooled.wrappedBuffer(body))));
-        response.headers.set(HttpHeaderNames.CONTENT_LENGTH, AsciiString.of(Integer.toString(body.length)));
-        return response;
+        Map<String, String> all = new LinkedHashMap<>(headers);
+        all.keySet().removeIf(HttpHeaderNames.CONTENT_LENGTH::contentEqualsIgnoreCase);
+        all.put("content-length", Integer.toString(body.length));
+        return of(status, all, to -> to.onSubscribe(new OneBuffer(to, Unpooled.wrappedBuffer(body))));
     }
 
     /**
@@ -85,13 +94,11 @@ public final class DispatchResponse {
             throw new IllegalArgumentException("status " + status + ", expected 200 to 999");
         }
         FlatHeaders all = new FlatHeaders();
-        all.status(AsciiString.of(Integer.toString(status)));
         headers.forEach((name, value) -> {
             OutgoingHeaders.verifyName(name);
             all.add(AsciiString.of(name).toLowerCase(), OutgoingHeaders.verifyValue(name, value));
         });
-        return new DispatchResponse(
-                status, all, body, () -> {}, CompletableFuture.completedFuture(EmptyHttp2Headers.INSTANCE));
+        return new DispatchResponse(status, all, body, () -> {}, CompletableFuture.completedFuture(Map.of()));
     }
 
     /** Returns the status, 200 to 999. */
@@ -100,11 +107,23 @@ public final class DispatchResponse {
     }
 
     /**
-     * Returns all headers, including {@code :status}. The embedding program may change them, on one
-     * thread at a time.
+     * Returns all values by name, in the order of their first appearance. Names are in lower case,
+     * and values are text as in {@link #header}. Not modifiable.
      */
-    public Http2Headers headers() {
-        return headers;
+    public Map<String, List<String>> headers() {
+        return HeaderMaps.of(headers);
+    }
+
+    /**
+     * Calls {@code action} with the name and value of each header as they were received: each
+     * character is one byte.
+     */
+    public void forEachHeader(BiConsumer<CharSequence, CharSequence> action) {
+        headers.forEach(header -> {
+            if (header.getKey().charAt(0) != ':') {
+                action.accept(header.getKey(), header.getValue());
+            }
+        });
     }
 
     /**
@@ -114,8 +133,12 @@ public final class DispatchResponse {
      * @param name the name in lower case
      */
     public @Nullable String header(CharSequence name) {
-        CharSequence value = headers.get(name);
-        return value == null ? null : HeaderText.decode(value);
+        for (Map.Entry<CharSequence, CharSequence> header : headers) {
+            if (AsciiString.contentEquals(header.getKey(), name)) {
+                return HeaderText.decode(header.getValue());
+            }
+        }
+        return null;
     }
 
     /**
@@ -134,7 +157,7 @@ public final class DispatchResponse {
     }
 
     /**
-     * Gathers the body.
+     * Gathers the body. Cancelling the stage's future cancels the response.
      *
      * @param maxBytes the maximum size of the body, in bytes
      * @return the body. The stage fails with {@link DispatchException} if the response is
@@ -142,10 +165,42 @@ public final class DispatchResponse {
      *     body is too long, and then the response is cancelled
      */
     public CompletionStage<byte[]> bodyAsBytes(int maxBytes) {
+        if (maxBytes < 0) {
+            throw new IllegalArgumentException("maxBytes: " + maxBytes + ", expected 0 or more");
+        }
+        ByteArrayOutputStream gathered = new ByteArrayOutputStream();
+        return read(part -> gather(part, gathered, maxBytes), gathered::toByteArray);
+    }
+
+    private static void gather(ByteBuf part, ByteArrayOutputStream to, int maxBytes) {
+        if (part.readableBytes() > maxBytes - to.size()) {
+            throw new DispatchException(
+                    "TOO_LARGE",
+                    BAD_GATEWAY,
+                    "the response's body is longer than the " + maxBytes
+                            + " bytes that are allowed. Allow more, or subscribe to body()",
+                    Duration.ZERO);
+        }
+        byte[] copy = new byte[part.readableBytes()];
+        part.readBytes(copy);
+        to.writeBytes(copy);
+    }
+
+    /**
+     * Reads the body to its end and drops it, so that the handler can finish. Cancelling the
+     * stage's future cancels the response.
+     *
+     * @return completes as that of {@link #bodyAsBytes(int)}, for a body of any length
+     */
+    public CompletionStage<Void> drain() {
+        return read(part -> {}, () -> null);
+    }
+
+    private <T> CompletionStage<T> read(Consumer<ByteBuf> onPart, Supplier<@Nullable T> onEnd) {
         // Like the dispatcher's other stages, it refuses to be waited for on an event loop.
-        CompletableFuture<byte[]> bytes = trailers.toCompletableFuture().newIncompleteFuture();
-        body.subscribe(new GatheredBody(maxBytes, bytes));
-        return bytes;
+        CompletableFuture<T> result = trailers.toCompletableFuture().newIncompleteFuture();
+        body.subscribe(new ReadBody<>(result, onPart, onEnd));
+        return result;
     }
 
     /**
@@ -174,10 +229,10 @@ public final class DispatchResponse {
     }
 
     /**
-     * Returns the trailers. The stage completes when the body has ended, with empty headers if
-     * there are no trailers. It fails if the response is incomplete.
+     * Returns the trailers as {@link #headers} does. The stage completes when the body has ended,
+     * and is empty if there are no trailers. It fails if the response is incomplete.
      */
-    public CompletionStage<Http2Headers> trailers() {
+    public CompletionStage<Map<String, List<String>>> trailers() {
         return trailers;
     }
 }

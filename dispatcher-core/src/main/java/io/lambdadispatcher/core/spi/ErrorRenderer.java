@@ -3,7 +3,6 @@ package io.lambdadispatcher.core.spi;
 import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.netty.handler.codec.http2.Http2Headers;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -42,11 +41,20 @@ public interface ErrorRenderer {
         String detail();
 
         /**
-         * Returns the request's headers, which must not be changed, or {@code null} if they could
-         * not be read.
+         * Returns the path and query of the request, of which each character is one byte, or {@code
+         * null} if its headers could not be read.
          */
         @Nullable
-        Http2Headers request();
+        String path();
+
+        /**
+         * Returns the first value of a header of the request as text: UTF-8, or ISO 8859-1 if it is
+         * not valid UTF-8. {@code null} if there is none, or the headers could not be read.
+         *
+         * @param name the name in lower case
+         */
+        @Nullable
+        String header(CharSequence name);
 
         /**
          * Returns the id of the request, or {@code null} if requests get no id or its headers could

@@ -94,13 +94,22 @@ public interface RequestContext {
     Map<String, Object> attributes();
 
     /**
+     * Begins a request like this one, for {@link #send}: with its method, path, scheme, host and
+     * headers, without its body. Whoever adds a body adds its length.
+     *
+     * @throws IllegalArgumentException if this is a WebSocket, whose method is CONNECT
+     */
+    DispatchRequest.Builder copy();
+
+    /**
      * Sends a request of the filter's own, past all filters and the policy's
      * breaker. It is sent after this call, and is one of this request's client unless it names
      * another one, so limits and fair shares count it. Any thread, also after the response has
      * ended.
      *
      * @param function the name of a function
-     * @return as {@code Dispatcher.dispatch} does
+     * @return as {@code Dispatcher.dispatch} does, but the stage fails, too, if nobody can have
+     *     such a request or there is no such function
      */
     CompletionStage<DispatchResponse> send(String function, DispatchRequest request);
 

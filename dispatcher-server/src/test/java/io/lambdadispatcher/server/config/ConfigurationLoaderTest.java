@@ -524,7 +524,6 @@ class ConfigurationLoaderTest {
         assertThat(shadow.function()).isEqualTo("next");
         assertThat(shadow.share()).isEqualTo(0.25);
         assertThat(shadow.allMethods()).isFalse();
-        assertThat(shadow.maxRequests()).isEqualTo(100);
         ShadowPolicy ofPay = shop.routes().get(0).policy().extension(ShadowPolicy.class);
         assertThat(ofPay.share()).isEqualTo(1);
         assertThat(ofPay.allMethods()).isTrue();

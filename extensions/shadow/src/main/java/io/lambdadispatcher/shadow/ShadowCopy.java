@@ -8,13 +8,12 @@ import io.lambdadispatcher.core.spi.HeaderFields;
 import io.lambdadispatcher.core.spi.RequestContext;
 import io.lambdadispatcher.core.spi.ResponseFilter;
 import io.netty.buffer.ByteBuf;
-import io.netty.handler.codec.http2.DefaultHttp2Headers;
-import io.netty.handler.codec.http2.Http2Headers;
 import java.io.ByteArrayOutputStream;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
@@ -27,67 +26,51 @@ import org.slf4j.LoggerFactory;
  * does not spread. Confined to the client's event loop.
  */
 final class ShadowCopy implements ResponseFilter {
-    private enum State {
-        /** The function has not answered, or the body is not complete. */
-        WAITING,
-        /** The response of the copy has not ended. */
-        SENT,
-        OVER
-    }
-
     private static final Logger log = LoggerFactory.getLogger(ShadowTraffic.class);
+    private static final int MOST_BODY_BYTES = 256 * 1024;
     private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
-    private static final AtomicLong nextLog = new AtomicLong(Long.MIN_VALUE);
+    private static final AtomicLong nextLog = new AtomicLong(System.nanoTime());
 
     private final RequestContext request;
-    private final ShadowPolicy policy;
-    private final String function;
+    private final String shadow;
     private final LongSupplier nanoTime;
     private final Runnable onOver;
-    private final String method;
-    private final String path;
     private final DispatchRequest.Builder copy;
-    private final Http2Headers trailers = new DefaultHttp2Headers();
     private final long startNanos;
 
-    /** What has arrived of the body; {@code null} = none, or nobody needs it any more. */
+    /** What has arrived of the body; {@code null} = there is none, or nobody needs it any more. */
     private @Nullable ByteArrayOutputStream body;
 
     private boolean complete;
-    private State state = State.WAITING;
     private int status;
     private long headNanos;
-    private @Nullable CompletableFuture<DispatchResponse> sent;
 
-    /** Of the response of the copy. */
-    private Flow.@Nullable Subscription rest;
+    /**
+     * The copy until its response begins, then the rest of the response; {@code null} = the
+     * function has not answered, or the body is not complete.
+     */
+    private @Nullable CompletableFuture<?> sent;
 
-    ShadowCopy(RequestContext request, ShadowPolicy policy, String function, LongSupplier nanoTime, Runnable onOver) {
+    private boolean over;
+
+    /** @param shadow the other function */
+    ShadowCopy(RequestContext request, String shadow, LongSupplier nanoTime, Runnable onOver) {
         this.request = request;
-        this.policy = policy;
-        this.function = function;
+        this.shadow = shadow;
         this.nanoTime = nanoTime;
         this.onOver = onOver;
-        method = request.method();
-        path = request.path();
         body = request.hasBody() ? new ByteArrayOutputStream() : null;
         complete = body == null;
         startNanos = nanoTime.getAsLong();
         // Now, because the function may change the headers.
-        copy = DispatchRequest.builder(method, path).scheme(request.scheme()).header(ShadowTraffic.HEADER, function);
-        if (!request.authority().isEmpty()) {
-            copy.authority(request.authority());
-        }
-        request.headers().forEach((name, value) -> {
-            // That of the body is added.
-            if (!name.equals("content-length")) {
-                copy.header(name, value);
-            }
-        });
+        copy = request.copy().header(ShadowTraffic.HEADER, String.valueOf(request.function()));
     }
 
     /** Returns what keeps the body of the request. */
     BodyFilter body() {
+        Map<String, List<String>> trailers = new LinkedHashMap<>();
+        // They can follow the end of the body, before the copy is sent.
+        copy.trailers(CompletableFuture.completedFuture(trailers));
         return new BodyFilter() {
             @Override
             public ByteBuf onData(ByteBuf data) {
@@ -109,22 +92,20 @@ final class ShadowCopy implements ResponseFilter {
 
             @Override
             public void onTrailers(HeaderFields fields) {
-                fields.forEach(trailers::add);
+                fields.forEach((name, value) ->
+                        trailers.computeIfAbsent(name, any -> new ArrayList<>()).add(value));
             }
         };
     }
 
     private void keep(ByteBuf data) {
-        if (body == null) {
-            return;
-        }
-        if (body.size() + data.readableBytes() > policy.bufferBytes()) {
+        if (body != null && body.size() + data.readableBytes() > MOST_BODY_BYTES) {
             end("lagged");
-            return;
+        } else if (body != null) {
+            byte[] bytes = new byte[data.readableBytes()];
+            data.getBytes(data.readerIndex(), bytes);
+            body.writeBytes(bytes);
         }
-        byte[] bytes = new byte[data.readableBytes()];
-        data.getBytes(data.readerIndex(), bytes);
-        body.writeBytes(bytes);
     }
 
     @Override
@@ -141,71 +122,58 @@ final class ShadowCopy implements ResponseFilter {
      */
     @Override
     public void onEnd(@Nullable String failure) {
-        if (state == State.WAITING) {
+        CompletableFuture<?> its = sent;
+        if (its == null && !over) {
             end("not_compared");
-        } else if (failure != null) {
-            cancel();
+        } else if (its != null && failure != null) {
+            over();
+            its.cancel(false);
         }
     }
 
+    /** @param result why nothing is compared */
     private void end(String result) {
         body = null;
         over();
-        ShadowTraffic.count(request, policy, result);
+        count(request, shadow, result);
     }
 
-    private void cancel() {
-        if (state == State.SENT) {
-            over();
-            if (sent != null) {
-                sent.cancel(false);
-            }
-            if (rest != null) {
-                rest.cancel();
-            }
-        }
+    static void count(RequestContext request, String shadow, String result) {
+        request.report(FilterEvent.counted(
+                "shadow.requests",
+                "Copies of requests to another function, by how they compare with the request",
+                Map.of("shadow", shadow, "result", result)));
     }
 
     private void over() {
-        if (state != State.OVER) {
-            state = State.OVER;
+        if (!over) {
+            over = true;
             onOver.run();
         }
     }
 
     private void sendIfAnswered() {
-        if (!complete || status == 0 || state != State.WAITING) {
+        if (!complete || status == 0 || sent != null || over) {
             return;
         }
-        state = State.SENT;
         if (body != null) {
-            // The trailers can follow after this call, and before the copy is sent.
-            copy.body(body.toByteArray()).trailers(CompletableFuture.completedFuture(trailers));
+            copy.body(body.toByteArray());
             body = null;
         }
         long sentNanos = nanoTime.getAsLong();
-        CompletableFuture<DispatchResponse> its = send().toCompletableFuture();
+        CompletableFuture<DispatchResponse> its =
+                request.send(shadow, copy.build()).toCompletableFuture();
         sent = its;
         its.whenComplete((response, error) -> {
             if (error != null) {
                 end(its.isCancelled() ? "not_compared" : "failed");
             } else {
                 compare(response, nanoTime.getAsLong() - sentNanos);
-                response.body().subscribe(new Dropped());
+                CompletableFuture<Void> rest = response.drain().toCompletableFuture();
+                sent = rest;
+                rest.whenComplete((end, failure) -> over());
             }
         });
-    }
-
-    /**
-     * A filter can have set headers that a request cannot have. Whatever is wrong, the client must
-     * not suffer.
-     */
-    private CompletionStage<DispatchResponse> send() {
-        try {
-            return request.send(policy.function(), copy.build());
-        } catch (RuntimeException e) {
-            return CompletableFuture.failedFuture(e);
-        }
     }
 
     private void compare(DispatchResponse response, long nanos) {
@@ -213,7 +181,7 @@ final class ShadowCopy implements ResponseFilter {
         if (!same) {
             logDifference(response.status());
         }
-        ShadowTraffic.count(request, policy, same ? "same" : "different");
+        count(request, shadow, same ? "same" : "different");
         time("function", headNanos - startNanos);
         time("shadow", nanos);
     }
@@ -222,7 +190,7 @@ final class ShadowCopy implements ResponseFilter {
         request.report(new FilterEvent(
                 "shadow.headers",
                 "Time of a copied request until the headers of the response of its function and of the other one",
-                Map.of("shadow", policy.function(), "of", of),
+                Map.of("shadow", shadow, "of", of),
                 nanos));
     }
 
@@ -230,39 +198,12 @@ final class ShadowCopy implements ResponseFilter {
     private void logDifference(int shadowStatus) {
         long now = System.nanoTime();
         long next = nextLog.get();
-        if ((next == Long.MIN_VALUE || now - next >= 0) && nextLog.compareAndSet(next, now + LOG_NANOS)) {
-            int query = path.indexOf('?');
-            String shown = path.substring(0, Math.min(query < 0 ? path.length() : query, 512));
+        if (now - next >= 0 && nextLog.compareAndSet(next, now + LOG_NANOS)) {
+            DispatchRequest its = copy.build();
+            String path = its.path().split("\\?", 2)[0];
             String text = "{} {}: function {} answered {}, its shadow {} answered {}";
-            log.warn(text, method, shown, function, status, policy.function(), shadowStatus);
-        }
-    }
-
-    /** Drops the body of a response as it arrives. */
-    private final class Dropped implements Flow.Subscriber<ByteBuf> {
-        @Override
-        public void onSubscribe(Flow.Subscription subscription) {
-            if (state == State.OVER) {
-                subscription.cancel();
-                return;
-            }
-            rest = subscription;
-            subscription.request(Long.MAX_VALUE);
-        }
-
-        @Override
-        public void onNext(ByteBuf data) {
-            data.release();
-        }
-
-        @Override
-        public void onError(Throwable error) {
-            over();
-        }
-
-        @Override
-        public void onComplete() {
-            over();
+            String shown = path.substring(0, Math.min(path.length(), 512));
+            log.warn(text, its.method(), shown, its.header(ShadowTraffic.HEADER), status, shadow, shadowStatus);
         }
     }
 }

@@ -1,11 +1,9 @@
 package io.lambdadispatcher.shadow;
 
-import io.lambdadispatcher.core.observe.FilterEvent;
 import io.lambdadispatcher.core.spi.Decision;
 import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.RequestContext;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
@@ -15,7 +13,8 @@ import java.util.function.LongSupplier;
 /**
  * Copies some requests to another function, to test it with real traffic. The client gets the
  * response of its own function and never waits for the copy, which is sent when that function has
- * answered. Its response is dropped and only compared.
+ * answered. Its response is dropped and only compared. At most 100 requests of a function are
+ * copied at a time, and none whose body is larger than 256 KiB.
  *
  * <pre>{@code
  * TrafficPolicy copied = TrafficPolicy.builder()
@@ -33,6 +32,7 @@ public final class ShadowTraffic implements Filter {
      */
     public static final String HEADER = "lambda-dispatcher-shadow";
 
+    private static final int MOST_COPIES = 100;
     private static final Set<String> SAFE = Set.of("GET", "HEAD", "OPTIONS", "TRACE");
 
     private final LongSupplier nanoTime;
@@ -64,14 +64,13 @@ public final class ShadowTraffic implements Filter {
         if (policy == null || !isCopied(policy, request.method())) {
             return Decision.pass();
         }
-        String function = Objects.requireNonNull(request.function(), "function");
-        AtomicInteger running = copied.computeIfAbsent(function, name -> new AtomicInteger());
-        if (running.incrementAndGet() > policy.maxRequests()) {
+        AtomicInteger running = running(String.valueOf(request.function()));
+        if (running.incrementAndGet() > MOST_COPIES) {
             running.decrementAndGet();
-            count(request, policy, "skipped");
+            ShadowCopy.count(request, policy.function(), "skipped");
             return Decision.pass();
         }
-        ShadowCopy copy = new ShadowCopy(request, policy, function, nanoTime, running::decrementAndGet);
+        ShadowCopy copy = new ShadowCopy(request, policy.function(), nanoTime, running::decrementAndGet);
         return request.hasBody() ? Decision.pass(copy.body(), copy) : Decision.pass(copy);
     }
 
@@ -81,15 +80,7 @@ public final class ShadowTraffic implements Filter {
     }
 
     /** Returns how many copies of a function's requests have not ended. */
-    int running(String function) {
-        AtomicInteger its = copied.get(function);
-        return its == null ? 0 : its.get();
-    }
-
-    static void count(RequestContext request, ShadowPolicy policy, String result) {
-        request.report(FilterEvent.counted(
-                "shadow.requests",
-                "Copies of requests to another function, by how they compare with the request",
-                Map.of("shadow", policy.function(), "result", result)));
+    AtomicInteger running(String function) {
+        return copied.computeIfAbsent(function, name -> new AtomicInteger());
     }
 }

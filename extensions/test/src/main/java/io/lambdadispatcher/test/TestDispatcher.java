@@ -7,7 +7,6 @@ import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
-import io.lambdadispatcher.wire.http.HeaderMaps;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.config.WorkerConfig;
@@ -158,8 +157,7 @@ public final class TestDispatcher implements AutoCloseable {
             return new TestAnswer(e.status(), Map.of(), failure, Map.of());
         }
         byte[] body = await(response.bodyAsBytes());
-        return new TestAnswer(
-                response.status(), HeaderMaps.of(response.headers()), body, HeaderMaps.of(await(response.trailers())));
+        return new TestAnswer(response.status(), response.headers(), body, await(response.trailers()));
     }
 
     /** Closes the worker, then the dispatcher, and waits for both. */

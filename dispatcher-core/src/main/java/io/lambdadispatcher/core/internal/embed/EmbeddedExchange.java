@@ -1,6 +1,5 @@
 package io.lambdadispatcher.core.internal.embed;
 
-import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
@@ -13,6 +12,7 @@ import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.wire.http.ContentLength;
+import io.lambdadispatcher.wire.http.HeaderMaps;
 import io.lambdadispatcher.wire.http.HopByHop;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http.StatusCode;
@@ -21,11 +21,12 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
-import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.Ticker;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -51,10 +52,10 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
     private final Duration unreadTimeout;
     private final DeadlineQueue<EmbeddedExchange> undelivered;
     private final LoopFuture<DispatchResponse> response;
-    private final LoopFuture<Http2Headers> trailers;
+    private final LoopFuture<Map<String, List<String>>> trailers;
     private final RequestBody requestBody = new RequestBody();
     private final ResponseBody responseBody = new ResponseBody(this);
-    private @Nullable CompletionStage<Http2Headers> requestTrailers;
+    private @Nullable CompletionStage<Map<String, List<String>>> requestTrailers;
     private final Object client;
     private @Nullable RequestSink request;
     private final ContentLength requestLength = new ContentLength();
@@ -67,10 +68,6 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
             Object client,
             Duration unreadTimeout,
             DeadlineQueue<EmbeddedExchange> undelivered) {
-        if (Exchange.isTunnel(request.headers())) {
-            // The two directions of a tunnel end separately, which this API cannot express.
-            throw new IllegalArgumentException("request with method CONNECT, expected a method that opens no tunnel");
-        }
         String named = request.client();
         this.loop = loop;
         this.response = new LoopFuture<>(loop);
@@ -92,8 +89,7 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
      * @param unreadTimeout the time after which the response is cancelled if nobody reads its body
      * @param undelivered contains the exchange while its response is complete, but its subscriber
      *     has not taken all of it. Confined to the event loop
-     * @throws IllegalArgumentException for a CONNECT request, or for headers that HTTP does not
-     *     allow
+     * @throws IllegalArgumentException for headers that HTTP does not allow
      */
     public static CompletionStage<DispatchResponse> start(
             EventLoop loop,
@@ -102,7 +98,7 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
             Duration unreadTimeout,
             DeadlineQueue<EmbeddedExchange> undelivered) {
         EmbeddedExchange exchange = new EmbeddedExchange(loop, request, EMBEDDER, unreadTimeout, undelivered);
-        Http2Headers head = RequestHeaders.head(request.headers(), request.body() == null);
+        Http2Headers head = RequestHeaders.head(request);
         return exchange.begun(exchange.onLoop(() -> exchange.open(opener, request, head)));
     }
 
@@ -120,7 +116,7 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
             Duration unreadTimeout,
             DeadlineQueue<EmbeddedExchange> undelivered) {
         EmbeddedExchange exchange = new EmbeddedExchange(loop, request, client, unreadTimeout, undelivered);
-        Http2Headers head = RequestHeaders.head(request.headers(), request.body() == null);
+        Http2Headers head = RequestHeaders.head(request);
         return exchange.begun(Loops.execute(loop, () -> exchange.open(opener, request, head)));
     }
 
@@ -206,7 +202,7 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
         int status = StatusCode.parse(head.status());
         response.complete(new DispatchResponse(status, head, responseBody, responseBody::discard, trailers));
         if (end) {
-            finish(EmptyHttp2Headers.INSTANCE);
+            finish(Map.of());
         } else if (!responseBody.isClaimed()) {
             unreadTimer = loop.schedule(this::onUnread, unreadTimeout.toNanos(), TimeUnit.NANOSECONDS);
         }
@@ -242,17 +238,17 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
     public void onData(ByteBuf data, boolean end) {
         responseBody.add(data);
         if (end) {
-            finish(EmptyHttp2Headers.INSTANCE);
+            finish(Map.of());
         }
     }
 
     @Override
     public void onTrailers(Http2Headers fields) {
         Trailers.removeForbidden(fields);
-        finish(fields);
+        finish(HeaderMaps.of(fields));
     }
 
-    private void finish(Http2Headers fields) {
+    private void finish(Map<String, List<String>> fields) {
         ended = true;
         requestBody.stop();
         trailers.complete(fields);
@@ -370,7 +366,7 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
 
         private void end(RequestSink to) {
             try {
-                Http2Headers given = requestTrailers == null
+                Map<String, List<String>> given = requestTrailers == null
                         ? null
                         : requestTrailers.toCompletableFuture().getNow(null);
                 if (given == null || given.isEmpty()) {

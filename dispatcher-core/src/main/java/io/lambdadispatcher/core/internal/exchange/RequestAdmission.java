@@ -96,7 +96,7 @@ public final class RequestAdmission {
                     PrintableText.counted(max, "request is", "requests are") + " already in flight for "
                             + describe(policy));
         }
-        AsciiString header = policy.tenantHeader();
+        CharSequence header = policy.tenantHeader();
         String tenant = header == null || policy.maxTenantRequests() == 0 ? null : value(exchange.headers(), header);
         boolean full = tenant != null && !bulkhead.tryEnter(tenant, policy.maxTenantRequests());
         if (max > 0 || tenant != null) {
@@ -113,7 +113,7 @@ public final class RequestAdmission {
     }
 
     private @Nullable Failure take(Exchange exchange, String name, RateLimit limit, RateLimiter limiter, int times) {
-        AsciiString header = limit.header();
+        CharSequence header = limit.header();
         Object key =
                 header != null ? value(exchange.headers(), header) : limit.isPerRoute() ? ROUTE : exchange.client();
         // Rounded up: a key never gets more than the limit.
@@ -133,7 +133,7 @@ public final class RequestAdmission {
 
     /** Returns the priority of a request if the policy has priorities. */
     static Priority priorityOf(Http2Headers head, AdmissionPolicy policy) {
-        AsciiString header = policy.priorityHeader();
+        CharSequence header = policy.priorityHeader();
         CharSequence value = header == null ? null : head.get(header);
         if (value != null) {
             for (Priority priority : PRIORITIES) {
@@ -149,7 +149,7 @@ public final class RequestAdmission {
      * Requests without the header count together, and so do those with several values. Otherwise,
      * a client could evade a limit with one more value in each request.
      */
-    private static String value(Http2Headers head, AsciiString header) {
+    private static String value(Http2Headers head, CharSequence header) {
         Iterator<CharSequence> values = head.valueIterator(header);
         String value = values.hasNext() ? values.next().toString() : "";
         return values.hasNext() ? SEVERAL_VALUES : value;

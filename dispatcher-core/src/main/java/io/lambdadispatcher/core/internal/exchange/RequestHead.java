@@ -102,7 +102,7 @@ final class RequestHead {
      * @param name {@code null} = no header
      */
     @Nullable
-    String textOf(@Nullable AsciiString name) {
+    String textOf(@Nullable CharSequence name) {
         CharSequence value = name == null ? null : fields.get(name);
         return value == null ? null : start(value, value.length());
     }

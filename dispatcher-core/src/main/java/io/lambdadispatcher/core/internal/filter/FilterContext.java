@@ -26,6 +26,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -196,7 +197,7 @@ final class FilterContext implements RequestContext {
 
     @Override
     public List<String> distinguishingHeaders() {
-        AsciiString tenant = policy.admission().tenantHeader();
+        CharSequence tenant = policy.admission().tenantHeader();
         Affinity affinity = policy.affinity();
         boolean chooses = affinity.kind() == Affinity.Kind.HEADER;
         if (tenant == null) {
@@ -236,8 +237,27 @@ final class FilterContext implements RequestContext {
     }
 
     @Override
+    public DispatchRequest.Builder copy() {
+        DispatchRequest.Builder copy =
+                DispatchRequest.builder(method(), String.valueOf(head.path())).scheme(scheme());
+        if (head.authority() != null) {
+            copy.authority(authority());
+        }
+        head.forEach(field -> {
+            if (field.getKey().charAt(0) != ':' && !HttpHeaderNames.CONTENT_LENGTH.contentEquals(field.getKey())) {
+                copy.header(field.getKey(), field.getValue());
+            }
+        });
+        return copy;
+    }
+
+    @Override
     public CompletionStage<DispatchResponse> send(String to, DispatchRequest request) {
-        return home.send(to, request, clientKey);
+        try {
+            return home.send(to, request, clientKey);
+        } catch (IllegalArgumentException e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     @Override

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.AsyncInProcessHandler;
 import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.HeaderMaps;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.OutgoingHeaders;
 import io.netty.buffer.ByteBuf;
@@ -15,6 +16,7 @@ import io.netty.util.AsciiString;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.Ticker;
 import java.io.IOException;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -37,7 +39,7 @@ final class StageCall implements InProcessCall {
     private final boolean bodyless;
     private final RequestBody requestBody = new RequestBody();
     private final ResponseBody responseBody = new ResponseBody();
-    private final CompletableFuture<Http2Headers> requestTrailers = new CompletableFuture<>();
+    private final CompletableFuture<Map<String, List<String>>> requestTrailers = new CompletableFuture<>();
     private final long createdNanos = System.nanoTime();
 
     private @Nullable CompletionStage<DispatchResponse> stage;
@@ -110,8 +112,9 @@ final class StageCall implements InProcessCall {
     }
 
     private void begin(DispatchResponse answer) {
-        FlatHeaders fields = new FlatHeaders();
-        fields.add(OutgoingHeaders.ofResponse(answer.headers()));
+        FlatHeaders given = new FlatHeaders();
+        answer.forEachHeader(given::add);
+        Http2Headers fields = OutgoingHeaders.ofResponse(given);
         fields.status(AsciiString.of(Integer.toString(answer.status())));
         response = answer;
         if (Methods.isHead(head.method())) {
@@ -154,7 +157,7 @@ final class StageCall implements InProcessCall {
 
     @Override
     public void onRequestEnd(Http2Headers trailers) {
-        requestTrailers.complete(trailers);
+        requestTrailers.complete(HeaderMaps.of(trailers));
         requestBody.onEnd();
     }
 
@@ -346,10 +349,11 @@ final class StageCall implements InProcessCall {
         private void finish() {
             Http2Headers trailers;
             try {
-                trailers = response == null
+                Map<String, List<String>> given = response == null
                         ? null
                         : response.trailers().toCompletableFuture().getNow(null);
-                trailers = trailers == null || trailers.isEmpty() ? null : OutgoingHeaders.ofTrailers(trailers);
+                trailers =
+                        given == null || given.isEmpty() ? null : OutgoingHeaders.ofTrailers(HeaderMaps.parse(given));
             } catch (RuntimeException e) {
                 fail(e);
                 return;
@@ -357,7 +361,7 @@ final class StageCall implements InProcessCall {
             if (trailers == null) {
                 stream.onData(StageCall.this, Unpooled.EMPTY_BUFFER, true);
             } else {
-                stream.onTrailers(StageCall.this, new FlatHeaders().add(trailers));
+                stream.onTrailers(StageCall.this, trailers);
             }
             end();
         }

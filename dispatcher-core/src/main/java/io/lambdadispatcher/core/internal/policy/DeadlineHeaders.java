@@ -33,7 +33,7 @@ public final class DeadlineHeaders {
      */
     public static long budgetNanos(DeadlinePolicy policy, Http2Headers request) {
         long budget = policy.limit().isZero() ? NONE : policy.limit().toNanos();
-        List<AsciiString> names = policy.headers();
+        List<CharSequence> names = policy.headers();
         for (int i = 0; i < names.size(); i++) {
             long given = parse(names.get(i), request.get(names.get(i)));
             if (given != INVALID && given < budget) {
@@ -49,22 +49,22 @@ public final class DeadlineHeaders {
      * @param leftNanos time that is left, more than 0
      */
     public static void writeLeft(DeadlinePolicy policy, Http2Headers request, long leftNanos) {
-        List<AsciiString> names = policy.headers();
+        List<CharSequence> names = policy.headers();
         for (int i = 0; i < names.size(); i++) {
-            AsciiString name = names.get(i);
+            CharSequence name = names.get(i);
             CharSequence given = request.get(name);
             if (given != null) {
-                request.set(name, name.equals(GRPC_TIMEOUT) ? formatGrpc(leftNanos) : format(leftNanos, given));
+                request.set(name, GRPC_TIMEOUT.contentEquals(name) ? formatGrpc(leftNanos) : format(leftNanos, given));
             }
         }
     }
 
     /** @return nanoseconds, or {@link #INVALID} */
-    private static long parse(AsciiString name, @Nullable CharSequence value) {
+    private static long parse(CharSequence name, @Nullable CharSequence value) {
         if (value == null) {
             return INVALID;
         }
-        boolean grpc = name.equals(GRPC_TIMEOUT);
+        boolean grpc = GRPC_TIMEOUT.contentEquals(name);
         int digits = 0;
         long number = 0;
         while (digits < value.length() && isDigit(value.charAt(digits))) {

@@ -1,7 +1,6 @@
 package io.lambdadispatcher.core.internal.policy;
 
 import io.lambdadispatcher.core.options.DeadlinePolicy;
-import io.netty.util.AsciiString;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.Set;
@@ -45,7 +44,7 @@ public final class DeadlineRule {
         long limit = Math.min(left, own);
         DeadlinePolicy.Builder rest =
                 DeadlinePolicy.builder().limit(limit == Long.MAX_VALUE ? Duration.ZERO : Duration.ofNanos(limit));
-        Set<AsciiString> names = new LinkedHashSet<>(first.headers());
+        Set<CharSequence> names = new LinkedHashSet<>(first.headers());
         names.addAll(next.headers());
         names.forEach(name -> rest.header(name.toString()));
         return rest.build();

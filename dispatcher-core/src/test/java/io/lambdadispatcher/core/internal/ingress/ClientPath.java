@@ -19,6 +19,8 @@ import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.HeaderMaps;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -32,6 +34,8 @@ import io.netty.handler.codec.http2.Http2FrameTypes;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -365,7 +369,11 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
                     request.body(publisher(body));
                 }
                 if (withTrailers != null) {
-                    request.trailers(CompletableFuture.completedFuture(withTrailers));
+                    Map<String, List<String>> all = new LinkedHashMap<>();
+                    withTrailers.forEach(
+                            field -> all.computeIfAbsent(field.getKey().toString(), name -> new ArrayList<>())
+                                    .add(field.getValue().toString()));
+                    request.trailers(CompletableFuture.completedFuture(all));
                 }
                 answer = EmbeddedExchange.start(
                                 channel.eventLoop(),
@@ -408,9 +416,15 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
         @Nullable
         Http2Headers seen(boolean inTrailers) {
             DispatchResponse given = answer.getNow(null);
-            return given == null
-                    ? null
-                    : inTrailers ? given.trailers().toCompletableFuture().join() : given.headers();
+            if (given == null) {
+                return null;
+            }
+            if (inTrailers) {
+                return HeaderMaps.parse(given.trailers().toCompletableFuture().join());
+            }
+            Http2Headers seen = new FlatHeaders();
+            given.forEachHeader(seen::add);
+            return seen;
         }
     }
 }

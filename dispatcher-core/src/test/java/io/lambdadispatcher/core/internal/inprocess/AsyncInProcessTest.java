@@ -15,7 +15,10 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
@@ -146,6 +149,58 @@ class AsyncInProcessTest {
         assertThat(body.published.get()).isBetween(10, 12);
     }
 
+    @Test
+    void should_read_the_body_until_nobody_waits_for_its_end() throws Exception {
+        for (boolean drained : new boolean[] {true, false}) {
+            Endless body = new Endless();
+            serve(request -> CompletableFuture.completedStage(DispatchResponse.of(200, Map.of(), body)));
+            DispatchResponse response = get(dispatcher.dispatch(GET));
+            CompletableFuture<?> end =
+                    (drained ? response.drain() : response.bodyAsBytes(Integer.MAX_VALUE)).toCompletableFuture();
+            Await.until("the body is read", () -> body.published.get() > 100);
+            end.cancel(false);
+            get(body.cancelled);
+            dispatcher.close(Duration.ZERO);
+        }
+    }
+
+    @Test
+    void should_drain_a_body_of_any_length() throws Exception {
+        serve(request -> CompletableFuture.completedStage(
+                DispatchResponse.of(200, Map.of(), Objects.requireNonNull(request.body()))));
+        for (int i = 0; i < 3; i++) {
+            DispatchRequest request =
+                    DispatchRequest.post("/").body(new byte[3_000_000]).build();
+            assertThat(get(dispatcher.dispatch(request).thenCompose(DispatchResponse::drain)))
+                    .isNull();
+        }
+    }
+
+    /** Text cannot have all bytes, so who passes headers on takes them as they are. */
+    @Test
+    void should_show_headers_as_text_and_as_bytes() throws Exception {
+        AsciiString bytes = new AsciiString(new byte[] {'a', (byte) 0xE9, (byte) 0x80}, false);
+        serve(request -> {
+            Map<String, CharSequence> fields = new HashMap<>();
+            request.forEachHeader((name, value) -> fields.put(name.toString(), value));
+            assertThat(AsciiString.contentEquals(fields.get("x-raw"), bytes)).isTrue();
+            assertThat(request.header("x-raw")).isEqualTo("a\u00e9\u0080");
+            assertThat(request.headers()).containsEntry("x-many", List.of("1", "\u20ac"));
+            return CompletableFuture.completedStage(DispatchResponse.of(200, Map.of("X-Text", "\u20ac"), new byte[0]));
+        });
+        DispatchResponse response = get(dispatcher.dispatch(DispatchRequest.get("/")
+                .header("X-Raw", bytes)
+                .header("x-many", "1")
+                .header("x-many", "\u20ac")
+                .build()));
+        assertThat(response.headers()).isEqualTo(Map.of("x-text", List.of("\u20ac"), "content-length", List.of("0")));
+        Map<String, CharSequence> fields = new HashMap<>();
+        response.forEachHeader((name, value) -> fields.put(name.toString(), value));
+        assertThat(fields.get("x-text")).hasSize(3);
+        assertThat(fields).doesNotContainKey(":status");
+        response.discard();
+    }
+
     /** The response of another dispatcher would keep its worker stream busy. */
     @Test
     void should_discard_a_response_that_is_refused() throws Exception {
@@ -156,7 +211,7 @@ class AsyncInProcessTest {
                 headers,
                 new Endless(),
                 () -> discarded.complete(null),
-                CompletableFuture.completedStage(new DefaultHttp2Headers()))));
+                CompletableFuture.completedStage(Map.of()))));
         assertThat(failure(GET)).isEqualTo(502);
         get(discarded);
     }
@@ -176,7 +231,7 @@ class AsyncInProcessTest {
 
     @Test
     void should_answer_500_if_the_handler_fails() throws Exception {
-        serve(request -> switch (request.headers().path().toString()) {
+        serve(request -> switch (request.path()) {
             case "/throws" -> throw new IllegalStateException("broken");
             case "/null" -> null;
             case "/fails" -> CompletableFuture.failedStage(new IllegalStateException("broken"));

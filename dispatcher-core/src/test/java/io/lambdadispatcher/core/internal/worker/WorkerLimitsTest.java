@@ -172,7 +172,7 @@ class WorkerLimitsTest {
                     throw new AssertionError(e);
                 }
             });
-            assertThat(response.get(10, TimeUnit.SECONDS).headers().status()).hasToString("204");
+            assertThat(response.get(10, TimeUnit.SECONDS).status()).isEqualTo(204);
             assertThat(observer.protections).containsExactly(Protection.INTERIM_DROPPED, Protection.INTERIM_DROPPED);
         }
     }

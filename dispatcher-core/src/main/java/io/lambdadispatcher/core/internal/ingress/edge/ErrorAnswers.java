@@ -66,7 +66,19 @@ public final class ErrorAnswers {
             String failure,
             String detail,
             @Nullable Http2Headers request,
-            @Nullable String requestId) implements ErrorContext {}
+            @Nullable String requestId) implements ErrorContext {
+        @Override
+        public @Nullable String path() {
+            CharSequence path = request == null ? null : request.path();
+            return path == null ? null : path.toString();
+        }
+
+        @Override
+        public @Nullable String header(CharSequence name) {
+            CharSequence value = request == null ? null : request.get(name);
+            return value == null ? null : HeaderText.decode(value);
+        }
+    }
 
     /**
      * Answers with the fixed sentence of the failure. Its detail is for the operator.
