@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class WorkerHealthTest {
     private static final long CALM_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
@@ -17,6 +19,64 @@ class WorkerHealthTest {
     private final WorkerHealth baseWorker = new WorkerHealth(base, base.newTally());
     private final WorkerHealth launchedWorker = new WorkerHealth(launched, launched.newTally());
     private long nowNanos = EACH_NANOS;
+
+    /** Compares the bound with the sum of the binomial distribution. */
+    @ParameterizedTest
+    @ValueSource(doubles = {0.001, 0.01, 0.1, 0.3, 0.5})
+    void should_take_for_worse_what_chance_makes_once_in_ten_billion_cases(double expected) {
+        for (int of : new int[] {5, 10, 30, 100, 1000}) {
+            int events = 0;
+            while (events <= of && !WorkerHealth.isWorse(events, of, expected)) {
+                events++;
+            }
+            if (events <= of) {
+                assertThat(chanceOfAtLeast(events, of, expected)).isLessThan(1.03e-10);
+            }
+            assertThat(chanceOfAtLeast(events - 1, of, expected)).isGreaterThan(1e-13);
+        }
+    }
+
+    private static double chanceOfAtLeast(int events, int of, double probability) {
+        double sum = 0;
+        double logOfWays = 0;
+        for (int i = 0; i <= of; i++) {
+            sum += i < events
+                    ? 0
+                    : Math.exp(logOfWays + i * Math.log(probability) + (of - i) * Math.log(1 - probability));
+            logOfWays += Math.log(of - i) - Math.log(i + 1);
+        }
+        return sum;
+    }
+
+    /** A JVM that has just begun to serve is slow, which ends. */
+    @Test
+    void should_not_eject_a_worker_that_has_begun_to_serve_for_being_slow() {
+        WorkerHealth[] calm = {baseWorker, new WorkerHealth(base, base.newTally())};
+        WorkerHealth fresh = new WorkerHealth(base, base.newTally());
+        base.setOpen(List.of("base", "other", "fresh"));
+        for (int i = 0; i < 100; i++) {
+            serve(calm[i % 2], CALM_NANOS, false);
+            base.onTypical(nowNanos, new long[] {calm[0].typicalNanos(), calm[1].typicalNanos()});
+        }
+        long began = nowNanos;
+        WorkerHealth.Verdict verdict = WorkerHealth.Verdict.NONE;
+        while (verdict != WorkerHealth.Verdict.EJECT && nowNanos - began < TimeUnit.SECONDS.toNanos(20)) {
+            for (WorkerHealth each : calm) {
+                end(each, CALM_NANOS, false);
+            }
+            verdict = end(fresh, 8 * CALM_NANOS, false);
+            nowNanos += TimeUnit.MILLISECONDS.toNanos(100);
+        }
+        assertThat(verdict).isEqualTo(WorkerHealth.Verdict.EJECT);
+        assertThat(TimeUnit.NANOSECONDS.toMillis(nowNanos - began)).isBetween(5_000L, 7_000L);
+    }
+
+    /** An exchange of this duration ends now. */
+    private WorkerHealth.Verdict end(WorkerHealth worker, long waitedNanos, boolean fails) {
+        worker.onBegin(nowNanos - waitedNanos, true);
+        worker.onAnswer(nowNanos);
+        return worker.onEnd(nowNanos, nowNanos - waitedNanos, waitedNanos, true, fails);
+    }
 
     /** No other worker of its kind says whether the worker is sick, or its requests are. */
     @ParameterizedTest(name = "fails: {0}, is slow: {1}, as the other kind: {2}, which then ends: {3}")
