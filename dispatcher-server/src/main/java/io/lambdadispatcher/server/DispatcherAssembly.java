@@ -270,7 +270,7 @@ final class DispatcherAssembly {
                 DirectOptions options = function.direct();
                 if (options != null) {
                     builder.function(function.options().name(), function.directLambda());
-                    limit += options.maxConcurrent();
+                    limit += options.maxConcurrentInvocations();
                 }
             }
             locate(builder, Settings.AWS_ENDPOINT);

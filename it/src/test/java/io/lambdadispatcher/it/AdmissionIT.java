@@ -178,7 +178,7 @@ class AdmissionIT {
     @Test
     void should_limit_the_requests_in_flight() throws Exception {
         AdmissionPolicy policy =
-                AdmissionPolicy.builder("default").maxRequests(3).build();
+                AdmissionPolicy.builder("default").maxConcurrentRequests(3).build();
         try (Rig rig = rig(policy);
                 Worker worker = worker(rig)) {
             HttpClient client = rig.client(Version.HTTP_1_1);

@@ -111,7 +111,7 @@ class BaseAndBurstIT {
     private Rig start(int streams) throws Exception {
         CapacityPolicy capacity = CapacityPolicy.builder()
                 .workers(6, 6)
-                .scaleInAfter(Duration.ofHours(1))
+                .scaleDownDelay(Duration.ofHours(1))
                 .build();
         Rig rig = Rig.start(
                 Rig.function()

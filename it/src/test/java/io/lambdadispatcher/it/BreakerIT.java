@@ -79,7 +79,7 @@ class BreakerIT {
             throws Exception {
         FunctionOptions function = Rig.function()
                 .traffic(POLICY)
-                .requestTimeout(Duration.ofSeconds(3))
+                .workerTimeout(Duration.ofSeconds(3))
                 .build();
         Path dead = directory.resolve("dead");
         Map<String, String> variables =

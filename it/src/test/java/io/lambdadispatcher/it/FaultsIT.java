@@ -257,7 +257,7 @@ class FaultsIT {
     @Test
     void should_answer_504_when_the_handler_takes_too_long_and_serve_on() throws Exception {
         FunctionOptions hasty =
-                Rig.function().requestTimeout(Duration.ofSeconds(3)).build();
+                Rig.function().workerTimeout(Duration.ofSeconds(3)).build();
         try (Rig rig = Rig.start(hasty, DispatcherObserver.NONE)) {
             rig.worker(1, 1);
             assertThat(status(rig, HttpClient.Version.HTTP_2, "/silent")).isEqualTo(504);

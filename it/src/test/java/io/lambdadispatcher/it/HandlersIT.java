@@ -209,7 +209,7 @@ class HandlersIT {
     @Test
     void should_answer_504_when_the_call_takes_too_long_and_interrupt_it() throws Exception {
         FunctionOptions impatient =
-                Rig.function().requestTimeout(Duration.ofSeconds(3)).build();
+                Rig.function().workerTimeout(Duration.ofSeconds(3)).build();
         try (Rig rig = Rig.start(impatient, DispatcherObserver.NONE)) {
             rig.process(1, 4, variables(EventFormat.HTTP_API_V2));
             HttpClient client = rig.client(Version.HTTP_1_1);

@@ -228,7 +228,7 @@ class Http2WebSocketIT {
     @Test
     void should_outlive_the_request_timeout_once_it_is_open() throws Exception {
         FunctionOptions impatient =
-                Rig.function().requestTimeout(Duration.ofSeconds(3)).build();
+                Rig.function().workerTimeout(Duration.ofSeconds(3)).build();
         try (Rig other = Rig.start(impatient, DispatcherObserver.NONE)) {
             other.worker(1, 4, WebSocketIT.ECHO);
             try (Http2Connection connection = Http2Connection.to(other)) {

@@ -105,7 +105,7 @@ final class MisuseRig implements AutoCloseable {
     static Dispatcher dispatcher(UnaryOperator<DispatcherBuilder> change) {
         return change.apply(Dispatcher.builder()
                         .function(FunctionOptions.builder("f")
-                                .requestTimeout(Duration.ofSeconds(2))
+                                .workerTimeout(Duration.ofSeconds(2))
                                 .queue(100, Duration.ofMillis(500))
                                 .build())
                         .workerListener(ANY_PORT)

@@ -184,7 +184,7 @@ class RuntimeIT {
                 "exec " + RuntimeClients.python() + " -m awslambdaric app.handler",
                 1,
                 Map.of(),
-                Rig.function().requestTimeout(Duration.ofSeconds(3)).build());
+                Rig.function().workerTimeout(Duration.ofSeconds(3)).build());
         String before = new String(send(request("/pid")).body(), StandardCharsets.UTF_8);
         assertThat(send(request("/hang")).statusCode()).isEqualTo(504);
         Await.until("another child answers", () -> {

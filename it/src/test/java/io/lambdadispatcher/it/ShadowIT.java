@@ -42,7 +42,7 @@ class ShadowIT {
         FunctionOptions next = FunctionOptions.builder("next")
                 .connectionsPerWorker(2)
                 .streamsPerConnection(100)
-                .requestTimeout(Duration.ofSeconds(5))
+                .workerTimeout(Duration.ofSeconds(5))
                 .build();
         Rig rig = Rig.start(
                 Rig.function().traffic(policy).build(),
@@ -94,7 +94,8 @@ class ShadowIT {
         try (Rig rig = rig(policy, Rig.DEMO, kind("silent"))) {
             for (HttpClient.Version version : HttpClient.Version.values()) {
                 boolean secure = version == HttpClient.Version.HTTP_2;
-                // Over HTTP/1.1, Java's client reads nothing before it has sent all, so sockets must hold the response.
+                // Over HTTP/1.1, Java's client reads nothing before it has sent all, so sockets
+                // must hold the response.
                 byte[] body = new byte[secure ? 8 << 20 : 300 << 10];
                 HttpRequest request = HttpRequest.newBuilder(secure ? rig.https("/echo") : rig.http("/echo"))
                         .POST(BodyPublishers.ofByteArray(body))

@@ -51,7 +51,7 @@ class TrafficIT {
     private static final AttemptPolicy ATTEMPTS = AttemptPolicy.builder()
             .maxAttempts(4)
             .retryOn(EnumSet.allOf(RetryCondition.class))
-            .attemptTimeout(Duration.ofMillis(500))
+            .perTryTimeout(Duration.ofMillis(500))
             .build();
     private static final TrafficPolicy RETRIED =
             TrafficPolicy.builder().attempts(ATTEMPTS).build();
@@ -104,7 +104,7 @@ class TrafficIT {
     private Rig rig(TrafficPolicy policy) {
         FunctionOptions function = Rig.function()
                 .traffic(policy)
-                .requestTimeout(Duration.ofSeconds(10))
+                .workerTimeout(Duration.ofSeconds(10))
                 .queue(1_000, Duration.ofSeconds(60))
                 .build();
         return Rig.start(function, observer);
@@ -287,8 +287,8 @@ class TrafficIT {
         TrafficPolicy policy = RETRIED;
         FunctionOptions function = Rig.function()
                 .traffic(policy)
-                .extraAttempts(1)
-                .requestTimeout(Duration.ofSeconds(10))
+                .retryBudget(1)
+                .workerTimeout(Duration.ofSeconds(10))
                 .build();
         try (Rig rig = Rig.start(function, observer)) {
             workers(rig, "healthy", "healthy");

@@ -236,7 +236,7 @@ class WebIT {
         @Test
         void should_answer_504_at_the_deadline() throws Exception {
             try (Rig impatient = Rig.start(
-                    Rig.function().requestTimeout(Duration.ofSeconds(3)).build(),
+                    Rig.function().workerTimeout(Duration.ofSeconds(3)).build(),
                     io.lambdadispatcher.core.observe.DispatcherObserver.NONE)) {
                 impatient.process(1, 5, variables);
                 HttpResponse<String> late = http1.send(

@@ -63,7 +63,7 @@ class WebSocketIT {
         pages = rig.client(HttpClient.Version.HTTP_1_1);
         rig.worker(2, 50, ECHO);
         impatient = Rig.start(
-                Rig.function().requestTimeout(Duration.ofSeconds(3)).build(),
+                Rig.function().workerTimeout(Duration.ofSeconds(3)).build(),
                 DispatcherObserver.NONE,
                 builder -> builder.limits(limits(Duration.ofSeconds(2))));
         impatient.worker(1, 10, ECHO);

@@ -24,12 +24,12 @@ public final class AdmissionPolicy {
 
     private final String name;
     private final @Nullable RateLimit rateLimit;
-    private final int maxRequests;
+    private final int maxConcurrentRequests;
     private final @Nullable AsciiString tenantHeader;
     private final int maxTenantRequests;
     private final Priority priority;
     private final @Nullable AsciiString priorityHeader;
-    private final Duration shedDelay;
+    private final Duration maxQueueDelay;
 
     // For each request.
     private final boolean limits;
@@ -38,13 +38,13 @@ public final class AdmissionPolicy {
     private AdmissionPolicy(Builder from) {
         name = from.name;
         rateLimit = from.rateLimit;
-        maxRequests = from.maxRequests;
+        maxConcurrentRequests = from.maxConcurrentRequests;
         tenantHeader = from.tenantHeader;
         maxTenantRequests = from.maxTenantRequests;
         priority = from.priority;
         priorityHeader = from.priorityHeader;
-        shedDelay = from.shedDelay;
-        limits = rateLimit != null || maxRequests > 0 || maxTenantRequests > 0;
+        maxQueueDelay = from.maxQueueDelay;
+        limits = rateLimit != null || maxConcurrentRequests > 0 || maxTenantRequests > 0;
         priorities = from.hasPriority || priorityHeader != null;
         Check.that(
                 !name.isEmpty()
@@ -53,12 +53,14 @@ public final class AdmissionPolicy {
                 "name",
                 "'" + name + "'",
                 "1 to 256 characters of ASCII without quotation marks and backslashes");
-        Check.atLeast("maxRequests", maxRequests, 0);
+        Check.atLeast("maxConcurrentRequests", maxConcurrentRequests, 0);
         Check.atLeast("maxTenantRequests", maxTenantRequests, 0);
         Check.that(
-                !shedDelay.isNegative() && !shedDelay.isZero() && shedDelay.compareTo(Duration.ofHours(1)) <= 0,
-                "shedDelay",
-                shedDelay.toString(),
+                !maxQueueDelay.isNegative()
+                        && !maxQueueDelay.isZero()
+                        && maxQueueDelay.compareTo(Duration.ofHours(1)) <= 0,
+                "maxQueueDelay",
+                maxQueueDelay.toString(),
                 "more than 0, at most 1 hour");
     }
 
@@ -85,10 +87,10 @@ public final class AdmissionPolicy {
 
     /**
      * Returns the maximum number of requests in flight; 0 = no limit. See {@link
-     * Builder#maxRequests}.
+     * Builder#maxConcurrentRequests}.
      */
-    public int maxRequests() {
-        return maxRequests;
+    public int maxConcurrentRequests() {
+        return maxConcurrentRequests;
     }
 
     /**
@@ -120,9 +122,9 @@ public final class AdmissionPolicy {
         return priorityHeader;
     }
 
-    /** Returns the limit of the time in the queue. See {@link Builder#shedDelay}. */
-    public Duration shedDelay() {
-        return shedDelay;
+    /** Returns the limit of the time in the queue. See {@link Builder#maxQueueDelay}. */
+    public Duration maxQueueDelay() {
+        return maxQueueDelay;
     }
 
     /** Returns whether the rate or the number of requests has a limit. */
@@ -142,13 +144,13 @@ public final class AdmissionPolicy {
     public static final class Builder {
         private final String name;
         private @Nullable RateLimit rateLimit;
-        private int maxRequests;
+        private int maxConcurrentRequests;
         private @Nullable AsciiString tenantHeader;
         private int maxTenantRequests;
         private Priority priority = Priority.NORMAL;
         private boolean hasPriority;
         private @Nullable AsciiString priorityHeader;
-        private Duration shedDelay = Duration.ofMillis(100);
+        private Duration maxQueueDelay = Duration.ofMillis(100);
 
         private Builder(String name) {
             this.name = Objects.requireNonNull(name, "name");
@@ -168,8 +170,8 @@ public final class AdmissionPolicy {
          *
          * @param requests 1 or more; 0 means no limit
          */
-        public Builder maxRequests(int requests) {
-            maxRequests = requests;
+        public Builder maxConcurrentRequests(int requests) {
+            maxConcurrentRequests = requests;
             return this;
         }
 
@@ -220,8 +222,8 @@ public final class AdmissionPolicy {
          *
          * @param time more than 0, at most 1 hour
          */
-        public Builder shedDelay(Duration time) {
-            shedDelay = time;
+        public Builder maxQueueDelay(Duration time) {
+            maxQueueDelay = time;
             return this;
         }
 

@@ -14,27 +14,27 @@ import java.util.Set;
  * <p>Only requests that can be repeated are sent again: their method is idempotent (RFC 9110
  * section 9.2.2) or they have the header {@code idempotency-key}, the dispatcher holds their
  * complete body, and the client has nothing of the response. Each further attempt takes from the
- * budget of the function, {@link FunctionOptions.Builder#extraAttempts}.
+ * budget of the function, {@link FunctionOptions.Builder#retryBudget}.
  */
 public final class AttemptPolicy {
     /** A request is sent once more after a refusal, or if its worker is lost. */
     public static final AttemptPolicy DEFAULT = builder().build();
 
     private final int maxAttempts;
-    private final Duration attemptTimeout;
+    private final Duration perTryTimeout;
     private final Set<RetryCondition> retryOn;
     private final Duration hedgeAfter;
     private final double hedgeAfterQuantile;
 
     private AttemptPolicy(Builder from) {
         maxAttempts = from.maxAttempts;
-        attemptTimeout = from.attemptTimeout;
+        perTryTimeout = from.perTryTimeout;
         retryOn = Collections.unmodifiableSet(
                 from.retryOn.isEmpty() ? EnumSet.noneOf(RetryCondition.class) : EnumSet.copyOf(from.retryOn));
         hedgeAfter = from.hedgeAfter;
         hedgeAfterQuantile = from.hedgeAfterQuantile;
         Check.range("maxAttempts", maxAttempts, 1, 5);
-        Check.notNegative("attemptTimeout", attemptTimeout);
+        Check.notNegative("perTryTimeout", perTryTimeout);
         Check.notNegative("hedgeAfter", hedgeAfter);
         Check.that(
                 hedgeAfterQuantile == 0 || hedgeAfterQuantile >= 0.5 && hedgeAfterQuantile < 1,
@@ -55,10 +55,10 @@ public final class AttemptPolicy {
 
     /**
      * Returns the time after which an attempt is given up for another one, or zero if there is
-     * none. See {@link Builder#attemptTimeout}.
+     * none. See {@link Builder#perTryTimeout}.
      */
-    public Duration attemptTimeout() {
-        return attemptTimeout;
+    public Duration perTryTimeout() {
+        return perTryTimeout;
     }
 
     /** Returns what lets a request be sent again. See {@link Builder#retryOn}. */
@@ -88,7 +88,7 @@ public final class AttemptPolicy {
 
     /** Returns whether another attempt follows a slow one, so that a request needs a timer. */
     public boolean isTimed() {
-        return maxAttempts > 1 && (overlaps() || !attemptTimeout.isZero() && retryOn.contains(RetryCondition.TIMEOUT));
+        return maxAttempts > 1 && (overlaps() || !perTryTimeout.isZero() && retryOn.contains(RetryCondition.TIMEOUT));
     }
 
     /**
@@ -97,7 +97,7 @@ public final class AttemptPolicy {
      */
     public static final class Builder {
         private int maxAttempts = 2;
-        private Duration attemptTimeout = Duration.ZERO;
+        private Duration perTryTimeout = Duration.ZERO;
         private Set<RetryCondition> retryOn = EnumSet.of(RetryCondition.REFUSED, RetryCondition.LOST);
         private Duration hedgeAfter = Duration.ZERO;
         private double hedgeAfterQuantile;
@@ -124,8 +124,8 @@ public final class AttemptPolicy {
          *
          * @param time 0 to 366 days; zero means no limit
          */
-        public Builder attemptTimeout(Duration time) {
-            attemptTimeout = time;
+        public Builder perTryTimeout(Duration time) {
+            perTryTimeout = time;
             return this;
         }
 

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * <pre>{@code
  * CapacityPolicy policy = CapacityPolicy.builder()
  *         .workers(2, 50)
- *         .warmWorkers(1)
- *         .idleAfter(Duration.ofMinutes(10))
+ *         .minSpareWorkers(1)
+ *         .idleTimeout(Duration.ofMinutes(10))
  *         .build();
  * }</pre>
  *
@@ -27,11 +27,11 @@ public final class CapacityPolicy {
     private final int minWorkers;
     private final int maxWorkers;
     private final WorkerSchedule schedule;
-    private final int warmWorkers;
-    private final double headroom;
-    private final Duration idleAfter;
-    private final Duration scaleInAfter;
-    private final int warmEnvironments;
+    private final int minSpareWorkers;
+    private final double targetUtilization;
+    private final Duration idleTimeout;
+    private final Duration scaleDownDelay;
+    private final int prewarmedEnvironments;
     private final Duration maxWorkerAge;
     private final @Nullable DownstreamBudget downstream;
     private final boolean cappedByDownstream;
@@ -39,11 +39,11 @@ public final class CapacityPolicy {
     private CapacityPolicy(Builder from) {
         minWorkers = from.minWorkers;
         schedule = from.schedule;
-        warmWorkers = from.warmWorkers;
-        headroom = from.headroom;
-        idleAfter = from.idleAfter;
-        scaleInAfter = from.scaleInAfter;
-        warmEnvironments = from.warmEnvironments;
+        minSpareWorkers = from.minSpareWorkers;
+        targetUtilization = from.targetUtilization;
+        idleTimeout = from.idleTimeout;
+        scaleDownDelay = from.scaleDownDelay;
+        prewarmedEnvironments = from.prewarmedEnvironments;
         maxWorkerAge = from.maxWorkerAge;
         Check.range("minWorkers", minWorkers, 0, MAX_WORKERS);
         Check.that(
@@ -52,11 +52,15 @@ public final class CapacityPolicy {
                 Check.number(from.maxWorkers),
                 "minWorkers (" + Check.number(minWorkers) + ") to " + Check.number(MAX_WORKERS));
         Check.range("schedule", schedule.largest(), 0, from.maxWorkers);
-        Check.range("warmWorkers", warmWorkers, 0, MAX_WORKERS);
-        Check.that(headroom >= 0 && headroom <= 10, "headroom", Check.number(headroom), "0 to 10");
-        Check.notNegative("idleAfter", idleAfter);
-        Check.notNegative("scaleInAfter", scaleInAfter);
-        Check.range("warmEnvironments", warmEnvironments, 0, 1000);
+        Check.range("minSpareWorkers", minSpareWorkers, 0, MAX_WORKERS);
+        Check.that(
+                targetUtilization >= 0.1 && targetUtilization <= 1,
+                "targetUtilization",
+                Check.number(targetUtilization),
+                "0.1 to 1");
+        Check.notNegative("idleTimeout", idleTimeout);
+        Check.notNegative("scaleDownDelay", scaleDownDelay);
+        Check.range("prewarmedEnvironments", prewarmedEnvironments, 0, 1000);
         Check.notNegative("maxWorkerAge", maxWorkerAge);
         downstream = from.downstreamConnections == 0 ? null : from.divided();
         maxWorkers = downstream == null ? from.maxWorkers : downstream.maxWorkers();
@@ -132,35 +136,35 @@ public final class CapacityPolicy {
         return downstream;
     }
 
-    /** Returns the number of spare workers. See {@link Builder#warmWorkers}. */
-    public int warmWorkers() {
-        return warmWorkers;
+    /** Returns the number of spare workers. See {@link Builder#minSpareWorkers}. */
+    public int minSpareWorkers() {
+        return minSpareWorkers;
     }
 
-    /** Returns the spare capacity as a fraction of the load. See {@link Builder#headroom}. */
-    public double headroom() {
-        return headroom;
+    /** Returns the share of workers that should be busy. See {@link Builder#targetUtilization}. */
+    public double targetUtilization() {
+        return targetUtilization;
     }
 
     /**
      * Returns the time without requests after which a function is idle. See {@link
-     * Builder#idleAfter}.
+     * Builder#idleTimeout}.
      */
-    public Duration idleAfter() {
-        return idleAfter;
+    public Duration idleTimeout() {
+        return idleTimeout;
     }
 
-    /** Returns the time that surplus workers are kept. See {@link Builder#scaleInAfter}. */
-    public Duration scaleInAfter() {
-        return scaleInAfter;
+    /** Returns the time that surplus workers are kept. See {@link Builder#scaleDownDelay}. */
+    public Duration scaleDownDelay() {
+        return scaleDownDelay;
     }
 
     /**
      * Returns the number of execution environments that are kept initialised. See {@link
-     * Builder#warmEnvironments}.
+     * Builder#prewarmedEnvironments}.
      */
-    public int warmEnvironments() {
-        return warmEnvironments;
+    public int prewarmedEnvironments() {
+        return prewarmedEnvironments;
     }
 
     /**
@@ -179,11 +183,11 @@ public final class CapacityPolicy {
         private int minWorkers;
         private int maxWorkers;
         private WorkerSchedule schedule = WorkerSchedule.NONE;
-        private int warmWorkers;
-        private double headroom = 0.25;
-        private Duration idleAfter = Duration.ofMinutes(5);
-        private Duration scaleInAfter = Duration.ofMinutes(1);
-        private int warmEnvironments;
+        private int minSpareWorkers;
+        private double targetUtilization = 0.8;
+        private Duration idleTimeout = Duration.ofMinutes(5);
+        private Duration scaleDownDelay = Duration.ofMinutes(1);
+        private int prewarmedEnvironments;
         private Duration maxWorkerAge = Duration.ZERO;
         private int downstreamConnections;
         private int downstreamConnectionsPerWorker = 1;
@@ -240,31 +244,32 @@ public final class CapacityPolicy {
          *
          * @param workers 0 to 100,000
          */
-        public Builder warmWorkers(int workers) {
-            warmWorkers = workers;
+        public Builder minSpareWorkers(int workers) {
+            minSpareWorkers = workers;
             return this;
         }
 
         /**
-         * Sets the spare capacity for growing traffic, as a fraction of the current load. With
-         * 0.25, a load of 80 concurrent requests gets workers for 100. Default: 0.25.
+         * Sets which share of the workers' concurrency should be busy. The rest is spare capacity
+         * for growing traffic. With 0.8, a load of 80 concurrent requests gets workers for 100.
+         * Default: 0.8.
          *
-         * @param fraction 0 to 10
+         * @param share 0.1 to 1
          */
-        public Builder headroom(double fraction) {
-            headroom = fraction;
+        public Builder targetUtilization(double share) {
+            targetUtilization = share;
             return this;
         }
 
         /**
          * Sets the time without requests after which a function is idle. The traffic of an idle
-         * function needs no workers, so only the minimum and {@link #warmWorkers} count. Default: 5
-         * minutes.
+         * function needs no workers, so only the minimum and {@link #minSpareWorkers} count.
+         * Default: 5 minutes.
          *
          * @param time 0 to 366 days
          */
-        public Builder idleAfter(Duration time) {
-            idleAfter = time;
+        public Builder idleTimeout(Duration time) {
+            idleTimeout = time;
             return this;
         }
 
@@ -276,8 +281,8 @@ public final class CapacityPolicy {
          *
          * @param time 0 to 366 days
          */
-        public Builder scaleInAfter(Duration time) {
-            scaleInAfter = time;
+        public Builder scaleDownDelay(Duration time) {
+            scaleDownDelay = time;
             return this;
         }
 
@@ -288,8 +293,8 @@ public final class CapacityPolicy {
          *
          * @param environments 0 to 1,000
          */
-        public Builder warmEnvironments(int environments) {
-            warmEnvironments = environments;
+        public Builder prewarmedEnvironments(int environments) {
+            prewarmedEnvironments = environments;
             return this;
         }
 

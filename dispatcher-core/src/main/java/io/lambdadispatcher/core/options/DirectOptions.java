@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * DirectOptions direct = DirectOptions.builder(DirectEventFormat.HTTP_API_V2)
- *         .maxConcurrent(200)
- *         .overflowAfter(Duration.ofMillis(500))
+ *         .maxConcurrentInvocations(200)
+ *         .spilloverAfter(Duration.ofMillis(500))
  *         .build();
  * }</pre>
  *
@@ -33,25 +33,25 @@ public final class DirectOptions {
     private final int maxBodyBytes;
     private final int maxEventBytes;
     private final int maxResponseBytes;
-    private final int maxConcurrent;
-    private final @Nullable Duration overflowAfter;
+    private final int maxConcurrentInvocations;
+    private final @Nullable Duration spilloverAfter;
 
     private DirectOptions(Builder from) {
         format = from.format;
         maxBodyBytes = from.maxBodyBytes;
         maxEventBytes = from.maxEventBytes;
         maxResponseBytes = from.maxResponseBytes;
-        maxConcurrent = from.maxConcurrent;
-        overflowAfter = from.overflowAfter;
+        maxConcurrentInvocations = from.maxConcurrentInvocations;
+        spilloverAfter = from.spilloverAfter;
         Check.atLeast("maxBodyBytes", maxBodyBytes, 0);
         Check.atLeast("maxEventBytes", maxEventBytes, 1024);
         Check.atLeast("maxResponseBytes", maxResponseBytes, 1024);
-        Check.atLeast("maxConcurrent", maxConcurrent, 1);
+        Check.atLeast("maxConcurrentInvocations", maxConcurrentInvocations, 1);
         Check.that(
-                overflowAfter == null
-                        || overflowAfter.compareTo(MIN_WAIT) >= 0 && overflowAfter.compareTo(Check.LONGEST) <= 0,
-                "overflowAfter",
-                String.valueOf(overflowAfter),
+                spilloverAfter == null
+                        || spilloverAfter.compareTo(MIN_WAIT) >= 0 && spilloverAfter.compareTo(Check.LONGEST) <= 0,
+                "spilloverAfter",
+                String.valueOf(spilloverAfter),
                 MIN_WAIT.toMillis() + " ms to 366 days");
     }
 
@@ -97,18 +97,19 @@ public final class DirectOptions {
     }
 
     /**
-     * Returns the maximum number of direct requests in flight. See {@link Builder#maxConcurrent}.
+     * Returns the maximum number of direct requests in flight. See {@link
+     * Builder#maxConcurrentInvocations}.
      */
-    public int maxConcurrent() {
-        return maxConcurrent;
+    public int maxConcurrentInvocations() {
+        return maxConcurrentInvocations;
     }
 
     /**
      * Returns the time after which a queued request becomes direct, or {@code null} if every
-     * request is direct. See {@link Builder#overflowAfter}.
+     * request is direct. See {@link Builder#spilloverAfter}.
      */
-    public @Nullable Duration overflowAfter() {
-        return overflowAfter;
+    public @Nullable Duration spilloverAfter() {
+        return spilloverAfter;
     }
 
     /**
@@ -120,8 +121,8 @@ public final class DirectOptions {
         private int maxBodyBytes;
         private int maxEventBytes = LAMBDA_BYTES;
         private int maxResponseBytes;
-        private int maxConcurrent = 1000;
-        private @Nullable Duration overflowAfter;
+        private int maxConcurrentInvocations = 1000;
+        private @Nullable Duration spilloverAfter;
 
         private Builder(DirectEventFormat format) {
             this.format = format;
@@ -177,8 +178,8 @@ public final class DirectOptions {
          *
          * @param requests 1 or more
          */
-        public Builder maxConcurrent(int requests) {
-            maxConcurrent = requests;
+        public Builder maxConcurrentInvocations(int requests) {
+            maxConcurrentInvocations = requests;
             return this;
         }
 
@@ -192,8 +193,8 @@ public final class DirectOptions {
          *
          * @param wait 10 ms to 366 days
          */
-        public Builder overflowAfter(Duration wait) {
-            overflowAfter = wait;
+        public Builder spilloverAfter(Duration wait) {
+            spilloverAfter = wait;
             return this;
         }
 

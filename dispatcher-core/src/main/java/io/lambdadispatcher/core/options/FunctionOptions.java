@@ -11,7 +11,7 @@ import java.util.Objects;
  * FunctionOptions orders = FunctionOptions.builder("orders")
  *         .capacity(CapacityPolicy.between(1, 20))
  *         .queue(1_000, Duration.ofSeconds(5))
- *         .requestTimeout(Duration.ofSeconds(50))
+ *         .workerTimeout(Duration.ofSeconds(50))
  *         .build();
  * }</pre>
  */
@@ -23,9 +23,9 @@ public final class FunctionOptions {
     private final int streamsPerConnection;
     private final int queueLimit;
     private final Duration queueTimeout;
-    private final Duration requestTimeout;
+    private final Duration workerTimeout;
     private final TrafficPolicy traffic;
-    private final double extraAttempts;
+    private final double retryBudget;
     private final Duration slowStart;
 
     private FunctionOptions(Builder from) {
@@ -36,9 +36,9 @@ public final class FunctionOptions {
         streamsPerConnection = from.streamsPerConnection;
         queueLimit = from.queueLimit;
         queueTimeout = from.queueTimeout;
-        requestTimeout = from.requestTimeout;
+        workerTimeout = from.workerTimeout;
         traffic = from.traffic;
-        extraAttempts = from.extraAttempts;
+        retryBudget = from.retryBudget;
         slowStart = from.slowStart;
         Check.that(
                 !name.isEmpty() && name.length() <= 256, "name", name.length() + " characters", "1 to 256 characters");
@@ -46,9 +46,9 @@ public final class FunctionOptions {
         Check.range("streamsPerConnection", streamsPerConnection, 1, 1000);
         Check.atLeast("queueLimit", queueLimit, 0);
         Check.notNegative("queueTimeout", queueTimeout);
-        Check.notNegative("requestTimeout", requestTimeout);
+        Check.notNegative("workerTimeout", workerTimeout);
         Check.notNegative("slowStart", slowStart);
-        Check.that(extraAttempts >= 0 && extraAttempts <= 1, "extraAttempts", Check.number(extraAttempts), "0 to 1");
+        Check.that(retryBudget >= 0 && retryBudget <= 1, "retryBudget", Check.number(retryBudget), "0 to 1");
     }
 
     /**
@@ -115,10 +115,10 @@ public final class FunctionOptions {
 
     /**
      * Returns the maximum time of a request, or zero if there is no limit. See {@link
-     * Builder#requestTimeout}.
+     * Builder#workerTimeout}.
      */
-    public Duration requestTimeout() {
-        return requestTimeout;
+    public Duration workerTimeout() {
+        return workerTimeout;
     }
 
     /** Returns the policy of requests whose route has none. See {@link Builder#traffic}. */
@@ -126,9 +126,9 @@ public final class FunctionOptions {
         return traffic;
     }
 
-    /** Returns the budget of further attempts. See {@link Builder#extraAttempts}. */
-    public double extraAttempts() {
-        return extraAttempts;
+    /** Returns the budget of further attempts. See {@link Builder#retryBudget}. */
+    public double retryBudget() {
+        return retryBudget;
     }
 
     /** Returns how long a worker counts as fresh. See {@link Builder#slowStart}. */
@@ -148,9 +148,9 @@ public final class FunctionOptions {
         private int streamsPerConnection = 100;
         private int queueLimit = 10_000;
         private Duration queueTimeout = Duration.ofSeconds(10);
-        private Duration requestTimeout = Duration.ofMinutes(15);
+        private Duration workerTimeout = Duration.ofMinutes(15);
         private TrafficPolicy traffic = TrafficPolicy.NEUTRAL;
-        private double extraAttempts = 0.1;
+        private double retryBudget = 0.1;
         private Duration slowStart = Duration.ZERO;
 
         private Builder(String name) {
@@ -216,8 +216,8 @@ public final class FunctionOptions {
          *
          * @param timeout 0 to 366 days; zero means no limit
          */
-        public Builder requestTimeout(Duration timeout) {
-            requestTimeout = timeout;
+        public Builder workerTimeout(Duration timeout) {
+            workerTimeout = timeout;
             return this;
         }
 
@@ -237,8 +237,8 @@ public final class FunctionOptions {
          *
          * @param perRequest 0 to 1
          */
-        public Builder extraAttempts(double perRequest) {
-            extraAttempts = perRequest;
+        public Builder retryBudget(double perRequest) {
+            retryBudget = perRequest;
             return this;
         }
 

@@ -37,7 +37,7 @@ public final class HttpLimits {
     private final Duration maxConnectionAge;
     private final Duration bodyTimeout;
     private final Duration writeTimeout;
-    private final int minRate;
+    private final int minDataRate;
     private final int maxResetsPerWindow;
     private final int maxConnections;
     private final int maxConnectionsPerAddress;
@@ -54,7 +54,7 @@ public final class HttpLimits {
         maxConnectionAge = from.maxConnectionAge;
         bodyTimeout = from.bodyTimeout;
         writeTimeout = from.writeTimeout;
-        minRate = from.minRate;
+        minDataRate = from.minDataRate;
         maxResetsPerWindow = from.maxResetsPerWindow;
         maxConnections = from.maxConnections;
         maxConnectionsPerAddress = from.maxConnectionsPerAddress;
@@ -76,7 +76,7 @@ public final class HttpLimits {
         Check.notNegative("maxConnectionAge", maxConnectionAge);
         Check.positive("bodyTimeout", bodyTimeout);
         Check.positive("writeTimeout", writeTimeout);
-        Check.range("minRate", minRate, 0, MIB);
+        Check.range("minDataRate", minDataRate, 0, MIB);
         Check.range("maxResetsPerWindow", maxResetsPerWindow, 1, 1_000_000);
         Check.range("maxConnections", maxConnections, 1, 1_000_000);
         Check.range("maxConnectionsPerAddress", maxConnectionsPerAddress, 1, 1_000_000);
@@ -172,10 +172,10 @@ public final class HttpLimits {
 
     /**
      * Returns the minimum rate of a client, in bytes per second, or 0 if there is none. See {@link
-     * Builder#minRate}.
+     * Builder#minDataRate}.
      */
-    public int minRate() {
-        return minRate;
+    public int minDataRate() {
+        return minDataRate;
     }
 
     /**
@@ -222,7 +222,7 @@ public final class HttpLimits {
         private Duration maxConnectionAge = Duration.ZERO;
         private Duration bodyTimeout = Duration.ofSeconds(20);
         private Duration writeTimeout = Duration.ofSeconds(30);
-        private int minRate = 240;
+        private int minDataRate = 240;
         private int maxResetsPerWindow = 400;
         private int maxConnections = 10_000;
         private int maxConnectionsPerAddress = 5_000;
@@ -377,8 +377,8 @@ public final class HttpLimits {
          *
          * @param bytesPerSecond 0 to 1 MiB; 0 allows any rate
          */
-        public Builder minRate(int bytesPerSecond) {
-            minRate = bytesPerSecond;
+        public Builder minDataRate(int bytesPerSecond) {
+            minDataRate = bytesPerSecond;
             return this;
         }
 

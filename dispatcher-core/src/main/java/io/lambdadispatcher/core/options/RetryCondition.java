@@ -9,7 +9,7 @@ public enum RetryCondition {
     REFUSED("refused"),
     /** The worker or its connection was lost before the headers of the response. */
     LOST("lost"),
-    /** No headers of the response have arrived within {@link AttemptPolicy#attemptTimeout}. */
+    /** No headers of the response have arrived within {@link AttemptPolicy#perTryTimeout}. */
     TIMEOUT("timeout"),
     /** The handler responded with 500, or failed before the headers of its response. */
     STATUS_500("500"),

@@ -4,7 +4,7 @@
  *
  * <pre>{@code
  * FunctionOptions images = FunctionOptions.builder("images")
- *         .requestTimeout(Duration.ofSeconds(30))
+ *         .workerTimeout(Duration.ofSeconds(30))
  *         .capacity(CapacityPolicy.builder().workers(0, 20).build())
  *         .build();
  * }</pre>

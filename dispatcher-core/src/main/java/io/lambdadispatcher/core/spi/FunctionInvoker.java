@@ -21,8 +21,8 @@ public interface FunctionInvoker {
      *     copied
      * @return a stage that completes on any thread when the function has ended, also if the client
      *     has gone. It must complete in every case, because the invocation counts against {@link
-     *     io.lambdadispatcher.core.options.DirectOptions#maxConcurrent} until then. It fails with
-     *     {@link InvokeException}. Any other failure counts as {@link
+     *     io.lambdadispatcher.core.options.DirectOptions#maxConcurrentInvocations} until then. It
+     *     fails with {@link InvokeException}. Any other failure counts as {@link
      *     InvokeException.Reason#UNAVAILABLE}
      */
     CompletionStage<InvokeResult> invoke(String function, byte[] event);

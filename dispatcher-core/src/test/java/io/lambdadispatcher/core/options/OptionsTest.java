@@ -22,11 +22,11 @@ class OptionsTest {
     void should_build_what_was_set() {
         CapacityPolicy capacity = CapacityPolicy.builder()
                 .workers(2, 10)
-                .warmWorkers(3)
-                .headroom(0.5)
-                .idleAfter(Duration.ofMinutes(1))
-                .scaleInAfter(Duration.ofMinutes(2))
-                .warmEnvironments(4)
+                .minSpareWorkers(3)
+                .targetUtilization(0.5)
+                .idleTimeout(Duration.ofMinutes(1))
+                .scaleDownDelay(Duration.ofMinutes(2))
+                .prewarmedEnvironments(4)
                 .maxWorkerAge(Duration.ofMinutes(3))
                 .build();
         LaunchLimits launching = LaunchLimits.builder()
@@ -41,17 +41,17 @@ class OptionsTest {
                 .connectionsPerWorker(9)
                 .streamsPerConnection(10)
                 .queue(11, Duration.ofSeconds(12))
-                .requestTimeout(Duration.ofSeconds(13))
+                .workerTimeout(Duration.ofSeconds(13))
                 .build();
 
         assertThat(List.of(
                         capacity.minWorkers(),
                         capacity.maxWorkers(),
-                        capacity.warmWorkers(),
-                        capacity.headroom(),
-                        capacity.idleAfter(),
-                        capacity.scaleInAfter(),
-                        capacity.warmEnvironments(),
+                        capacity.minSpareWorkers(),
+                        capacity.targetUtilization(),
+                        capacity.idleTimeout(),
+                        capacity.scaleDownDelay(),
+                        capacity.prewarmedEnvironments(),
                         capacity.maxWorkerAge()))
                 .containsExactly(2, 10, 3, 0.5, Duration.ofMinutes(1), Duration.ofMinutes(2), 4, Duration.ofMinutes(3));
         assertThat(List.of(
@@ -69,7 +69,7 @@ class OptionsTest {
                         function.streamsPerWorker(),
                         function.queueLimit(),
                         function.queueTimeout(),
-                        function.requestTimeout()))
+                        function.workerTimeout()))
                 .containsExactly(
                         "orders", capacity, launching, 9, 10, 90, 11, Duration.ofSeconds(12), Duration.ofSeconds(13));
     }
@@ -86,15 +86,15 @@ class OptionsTest {
                 .idleTimeout(Duration.ofSeconds(6))
                 .writeTimeout(Duration.ofSeconds(7))
                 .bodyTimeout(Duration.ofSeconds(8))
-                .minRate(9)
+                .minDataRate(9)
                 .maxResetsPerWindow(8)
                 .build();
         DirectOptions direct = DirectOptions.builder(DirectEventFormat.ALB)
                 .maxBodyBytes(1)
                 .maxEventBytes(2048)
                 .maxResponseBytes(4096)
-                .maxConcurrent(2)
-                .overflowAfter(Duration.ofSeconds(3))
+                .maxConcurrentInvocations(2)
+                .spilloverAfter(Duration.ofSeconds(3))
                 .build();
 
         assertThat(List.of(
@@ -107,7 +107,7 @@ class OptionsTest {
                         limits.idleTimeout(),
                         limits.writeTimeout(),
                         limits.bodyTimeout(),
-                        limits.minRate(),
+                        limits.minDataRate(),
                         limits.maxResetsPerWindow()))
                 .containsExactly(
                         2000,
@@ -126,9 +126,9 @@ class OptionsTest {
                         direct.maxBodyBytes(),
                         direct.maxEventBytes(),
                         direct.maxResponseBytes(),
-                        direct.maxConcurrent()))
+                        direct.maxConcurrentInvocations()))
                 .containsExactly(DirectEventFormat.ALB, 1, 2048, 4096, 2);
-        assertThat(direct.overflowAfter()).isEqualTo(Duration.ofSeconds(3));
+        assertThat(direct.spilloverAfter()).isEqualTo(Duration.ofSeconds(3));
     }
 
     @Test
@@ -137,7 +137,7 @@ class OptionsTest {
         assertThat(DirectOptions.of(DirectEventFormat.ALB).maxResponseBytes()).isEqualTo(1 << 20);
         assertThat(DirectOptions.of(DirectEventFormat.HTTP_API_V2).maxBodyBytes())
                 .isEqualTo(6 << 20);
-        assertThat(DirectOptions.of(DirectEventFormat.HTTP_API_V2).overflowAfter())
+        assertThat(DirectOptions.of(DirectEventFormat.HTTP_API_V2).spilloverAfter())
                 .isNull();
     }
 
@@ -161,17 +161,21 @@ class OptionsTest {
                         "maxWorkers: 100,001, expected minWorkers (0) to 100,000",
                         () -> CapacityPolicy.between(0, 100_001)),
                 refused(
-                        "headroom: 10.5, expected 0 to 10",
-                        () -> CapacityPolicy.builder().headroom(10.5).build()),
+                        "targetUtilization: 1.5, expected 0.1 to 1",
+                        () -> CapacityPolicy.builder().targetUtilization(1.5).build()),
                 refused(
-                        "headroom: NaN, expected 0 to 10",
-                        () -> CapacityPolicy.builder().headroom(Double.NaN).build()),
+                        "targetUtilization: NaN, expected 0.1 to 1",
+                        () -> CapacityPolicy.builder()
+                                .targetUtilization(Double.NaN)
+                                .build()),
                 refused(
-                        "idleAfter: PT-1S, expected 0 to 366 days",
-                        () -> CapacityPolicy.builder().idleAfter(NEGATIVE).build()),
+                        "idleTimeout: PT-1S, expected 0 to 366 days",
+                        () -> CapacityPolicy.builder().idleTimeout(NEGATIVE).build()),
                 refused(
-                        "warmEnvironments: 1,001, expected 0 to 1,000",
-                        () -> CapacityPolicy.builder().warmEnvironments(1001).build()),
+                        "prewarmedEnvironments: 1,001, expected 0 to 1,000",
+                        () -> CapacityPolicy.builder()
+                                .prewarmedEnvironments(1001)
+                                .build()),
                 refused(
                         "launchesPerMinute: 0, expected 1 or more",
                         () -> LaunchLimits.builder().launchesPerMinute(0).build()),
@@ -200,9 +204,9 @@ class OptionsTest {
                                 .maxEventBytes(1000)
                                 .build()),
                 refused(
-                        "overflowAfter: PT0.009S, expected 10 ms to 366 days",
+                        "spilloverAfter: PT0.009S, expected 10 ms to 366 days",
                         () -> DirectOptions.builder(DirectEventFormat.ALB)
-                                .overflowAfter(Duration.ofMillis(9))
+                                .spilloverAfter(Duration.ofMillis(9))
                                 .build()),
                 refused(
                         "maxHeaderBytes: 131,073, expected 1,024 to 131,072",
@@ -243,10 +247,8 @@ class OptionsTest {
                         "queueTimeout",
                         time -> FunctionOptions.builder("f").queue(1, time).build()),
                 setter(
-                        "requestTimeout",
-                        time -> FunctionOptions.builder("f")
-                                .requestTimeout(time)
-                                .build()),
+                        "workerTimeout",
+                        time -> FunctionOptions.builder("f").workerTimeout(time).build()),
                 setter(
                         "slowStart",
                         time -> FunctionOptions.builder("f").slowStart(time).build()),
@@ -256,17 +258,17 @@ class OptionsTest {
                 setter("open", time -> BreakerPolicy.builder("b").open(time).build()),
                 setter("limit", time -> DeadlinePolicy.builder().limit(time).build()),
                 setter(
-                        "attemptTimeout",
-                        time -> AttemptPolicy.builder().attemptTimeout(time).build()),
+                        "perTryTimeout",
+                        time -> AttemptPolicy.builder().perTryTimeout(time).build()),
                 setter(
                         "hedgeAfter",
                         time -> AttemptPolicy.builder().hedgeAfter(time).build()),
                 setter(
-                        "idleAfter",
-                        time -> CapacityPolicy.builder().idleAfter(time).build()),
+                        "idleTimeout",
+                        time -> CapacityPolicy.builder().idleTimeout(time).build()),
                 setter(
-                        "scaleInAfter",
-                        time -> CapacityPolicy.builder().scaleInAfter(time).build()),
+                        "scaleDownDelay",
+                        time -> CapacityPolicy.builder().scaleDownDelay(time).build()),
                 setter(
                         "maxWorkerAge",
                         time -> CapacityPolicy.builder().maxWorkerAge(time).build()),
@@ -279,12 +281,12 @@ class OptionsTest {
                 setter("stepTime", time -> new RolloutPolicy(List.of(1), time)),
                 setter("stepTime", time -> new RolloutPolicy(List.of(1), time)),
                 setter(
-                        "shedDelay",
-                        time -> AdmissionPolicy.builder("a").shedDelay(time).build()),
+                        "maxQueueDelay",
+                        time -> AdmissionPolicy.builder("a").maxQueueDelay(time).build()),
                 setter(
-                        "overflowAfter",
+                        "spilloverAfter",
                         time -> DirectOptions.builder(DirectEventFormat.ALB)
-                                .overflowAfter(time)
+                                .spilloverAfter(time)
                                 .build()),
                 setter("window", time -> RateLimit.of(1, time)),
                 setter("liveness interval", time -> Dispatcher.builder().liveness(time, Duration.ofSeconds(1))),

@@ -84,10 +84,10 @@ public record FunctionConfiguration(
                 .queue(
                         values.get(FunctionSettings.FUNCTION_MAX_QUEUED_REQUESTS),
                         values.get(FunctionSettings.FUNCTION_QUEUE_TIMEOUT))
-                .requestTimeout(values.get(FunctionSettings.FUNCTION_WORKER_TIMEOUT))
+                .workerTimeout(values.get(FunctionSettings.FUNCTION_WORKER_TIMEOUT))
                 .traffic(traffic(values, OF_FUNCTION, OF_FUNCTION, priorities))
                 .slowStart(values.get(FunctionSettings.FUNCTION_SLOW_START))
-                .extraAttempts(values.get(FunctionSettings.FUNCTION_RETRY_BUDGET) / 100.0)
+                .retryBudget(values.get(FunctionSettings.FUNCTION_RETRY_BUDGET) / 100.0)
                 .build();
         return new FunctionConfiguration(
                 options,
@@ -131,7 +131,7 @@ public record FunctionConfiguration(
         AttemptPolicy attempts = AttemptPolicy.builder()
                 .maxAttempts(values.get(FunctionSettings.FUNCTION_MAX_ATTEMPTS))
                 .retryOn(values.get(FunctionSettings.FUNCTION_RETRY_ON))
-                .attemptTimeout(values.get(FunctionSettings.FUNCTION_PER_TRY_TIMEOUT))
+                .perTryTimeout(values.get(FunctionSettings.FUNCTION_PER_TRY_TIMEOUT))
                 .hedgeAfter(hedge.delay())
                 .hedgeAfterQuantile(hedge.percentile() / 100.0)
                 .build();
@@ -179,8 +179,8 @@ public record FunctionConfiguration(
 
     private static AdmissionPolicy admission(SettingValues values, String name, boolean priorities) {
         AdmissionPolicy.Builder policy = AdmissionPolicy.builder(name)
-                .maxRequests(values.get(FunctionSettings.FUNCTION_MAX_CONCURRENT_REQUESTS))
-                .shedDelay(values.get(FunctionSettings.FUNCTION_MAX_QUEUE_DELAY));
+                .maxConcurrentRequests(values.get(FunctionSettings.FUNCTION_MAX_CONCURRENT_REQUESTS))
+                .maxQueueDelay(values.get(FunctionSettings.FUNCTION_MAX_QUEUE_DELAY));
         RequestPriority priority = values.get(FunctionSettings.FUNCTION_PRIORITY);
         if (priorities) {
             policy.priority(priority.priority());
@@ -196,12 +196,12 @@ public record FunctionConfiguration(
 
     private static @Nullable DirectOptions direct(SettingValues values) {
         DirectOptions.Builder options = DirectOptions.builder(values.get(FunctionSettings.FUNCTION_EVENT_FORMAT))
-                .maxConcurrent(values.get(FunctionSettings.FUNCTION_MAX_CONCURRENT_INVOCATIONS));
+                .maxConcurrentInvocations(values.get(FunctionSettings.FUNCTION_MAX_CONCURRENT_INVOCATIONS));
         if (values.get(FunctionSettings.FUNCTION_MODE) == Mode.DIRECT) {
             return options.build();
         }
         return values.get(FunctionSettings.FUNCTION_SPILLOVER)
-                .map(spillover -> options.overflowAfter(spillover.after()).build())
+                .map(spillover -> options.spilloverAfter(spillover.after()).build())
                 .orElse(null);
     }
 
@@ -227,11 +227,11 @@ public record FunctionConfiguration(
         return CapacityPolicy.builder()
                 .workers(min.always(), max)
                 .schedule(min.schedule())
-                .warmWorkers(values.get(FunctionSettings.FUNCTION_MIN_SPARE_WORKERS))
-                .headroom(100.0 / values.get(FunctionSettings.FUNCTION_TARGET_UTILIZATION) - 1)
-                .idleAfter(values.get(FunctionSettings.FUNCTION_IDLE_TIMEOUT))
-                .scaleInAfter(values.get(FunctionSettings.FUNCTION_SCALE_DOWN_DELAY))
-                .warmEnvironments(values.get(FunctionSettings.FUNCTION_PREWARMED_ENVIRONMENTS))
+                .minSpareWorkers(values.get(FunctionSettings.FUNCTION_MIN_SPARE_WORKERS))
+                .targetUtilization(values.get(FunctionSettings.FUNCTION_TARGET_UTILIZATION) / 100.0)
+                .idleTimeout(values.get(FunctionSettings.FUNCTION_IDLE_TIMEOUT))
+                .scaleDownDelay(values.get(FunctionSettings.FUNCTION_SCALE_DOWN_DELAY))
+                .prewarmedEnvironments(values.get(FunctionSettings.FUNCTION_PREWARMED_ENVIRONMENTS))
                 .maxWorkerAge(values.get(FunctionSettings.FUNCTION_MAX_WORKER_AGE))
                 .downstreamConnections(divisible ? connections : 0, downstream.perWorker())
                 .build();

@@ -74,12 +74,12 @@ class AdmissionSettingsTest {
                 "function: {max-concurrent-requests: 100, tenant-header: X-Tenant max-requests 20,",
                 "  priority: sheddable by X-Priority, max-queue-delay: 2s}"));
 
-        assertThat(policy.maxRequests()).isEqualTo(100);
+        assertThat(policy.maxConcurrentRequests()).isEqualTo(100);
         assertThat(String.valueOf(policy.tenantHeader())).isEqualTo("x-tenant");
         assertThat(policy.maxTenantRequests()).isEqualTo(20);
         assertThat(policy.priority()).isEqualTo(Priority.SHEDDABLE);
         assertThat(String.valueOf(policy.priorityHeader())).isEqualTo("x-priority");
-        assertThat(policy.shedDelay()).isEqualTo(Duration.ofSeconds(2));
+        assertThat(policy.maxQueueDelay()).isEqualTo(Duration.ofSeconds(2));
     }
 
     @Test

@@ -416,7 +416,7 @@ class ConfigurationLoaderTest {
         assertThat(functions.get(0).options().streamsPerConnection()).isEqualTo(5);
         assertThat(functions.get(0).options().queueLimit()).isEqualTo(6);
         assertThat(functions.get(0).options().queueTimeout()).isEqualTo(Duration.ofSeconds(7));
-        assertThat(functions.get(0).options().requestTimeout()).isZero();
+        assertThat(functions.get(0).options().workerTimeout()).isZero();
     }
 
     @Test
@@ -439,8 +439,8 @@ class ConfigurationLoaderTest {
         write("functions:", "  - {name: a, path: /a}", "  - {name: b, path: /b, target-utilization: 50%}");
 
         assertThat(loadWithSecret().functions())
-                .extracting(function -> function.options().capacity().headroom())
-                .containsExactly(0.25, 1.0);
+                .extracting(function -> function.options().capacity().targetUtilization())
+                .containsExactly(0.8, 0.5);
     }
 
     @Test

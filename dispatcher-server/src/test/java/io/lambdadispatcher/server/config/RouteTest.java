@@ -94,12 +94,12 @@ class RouteTest {
         List<FunctionConfiguration> functions = configuration.functions();
         assertThat(functions.get(0).direct()).satisfies(direct -> {
             assertThat(direct.format()).isEqualTo(DirectEventFormat.ALB_MULTI_VALUE);
-            assertThat(direct.maxConcurrent()).isEqualTo(5);
-            assertThat(direct.overflowAfter()).isNull();
+            assertThat(direct.maxConcurrentInvocations()).isEqualTo(5);
+            assertThat(direct.spilloverAfter()).isNull();
         });
         assertThat(functions.get(1).direct()).satisfies(direct -> {
             assertThat(direct.format()).isEqualTo(DirectEventFormat.HTTP_API_V2);
-            assertThat(direct.overflowAfter()).isEqualTo(Duration.ofMillis(250));
+            assertThat(direct.spilloverAfter()).isEqualTo(Duration.ofMillis(250));
         });
         assertThat(functions.get(2).direct()).isNull();
         assertThat(functions).extracting(FunctionConfiguration::directLambda).containsExactly("l", "d", "c");

@@ -45,7 +45,7 @@ public final class TestDispatcher implements AutoCloseable {
     private TestDispatcher(Handler handler, UnaryOperator<DispatcherBuilder> change) {
         dispatcher = change.apply(Dispatcher.builder()
                         .function(FunctionOptions.builder(FUNCTION)
-                                .requestTimeout(Duration.ofSeconds(30))
+                                .workerTimeout(Duration.ofSeconds(30))
                                 .build())
                         .publicListener(ListenerOptions.plain("127.0.0.1", 0))
                         .workerListener(ListenerOptions.workers("127.0.0.1", 0))

@@ -114,7 +114,7 @@ class DirectIT {
                 .queue(10, Duration.ofSeconds(3))
                 .build();
         DirectOptions overflow = DirectOptions.builder(DirectEventFormat.HTTP_API_V2)
-                .overflowAfter(Duration.ofMillis(300))
+                .spilloverAfter(Duration.ofMillis(300))
                 .build();
         try (Dispatcher dispatcher = dispatcher(function, overflow)
                 .launcher(LambdaLauncher.builder()

@@ -88,8 +88,8 @@ class LocalStackIT {
         cloud.createWorkerFunction("burst", Duration.ofMinutes(5));
         CapacityPolicy capacity = CapacityPolicy.builder()
                 .workers(0, 6)
-                .idleAfter(Duration.ofSeconds(3))
-                .scaleInAfter(Duration.ofSeconds(1))
+                .idleTimeout(Duration.ofSeconds(3))
+                .scaleDownDelay(Duration.ofSeconds(1))
                 .build();
         RecordingObserver observer = new RecordingObserver();
         try (CloudRig rig = new CloudRig(cloud.endpoint(), function("burst", capacity), observer)) {

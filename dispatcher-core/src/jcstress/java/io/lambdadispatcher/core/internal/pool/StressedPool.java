@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 final class StressedPool {
     private static final FunctionOptions OPTIONS = FunctionOptions.builder("f")
             .queue(10, Duration.ofHours(1))
-            .requestTimeout(Duration.ofHours(1))
+            .workerTimeout(Duration.ofHours(1))
             .build();
     private static final Http2Headers HEAD = new DefaultHttp2Headers()
             .method("GET")

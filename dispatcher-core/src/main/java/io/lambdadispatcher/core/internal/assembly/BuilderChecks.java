@@ -116,9 +116,9 @@ final class BuilderChecks {
     private void requireWorkers(String function) {
         requireConfigured("inProcess", function);
         DirectOptions direct = options.launching.direct.get(function);
-        if (direct != null && direct.overflowAfter() == null) {
+        if (direct != null && direct.spilloverAfter() == null) {
             throw new IllegalArgumentException("inProcess: '" + function
-                    + "', expected a function whose requests are not all direct: set overflowAfter");
+                    + "', expected a function whose requests are not all direct: set spilloverAfter");
         }
     }
 

@@ -48,8 +48,8 @@ final class WorkerTarget {
         spend = new SpendMeter(
                 function.launching().gbSecondsPerHour(), function.launching().workerMegabytes());
         scheduled = new ScheduledWorkers(function, clock);
-        recentlyWanted = new WindowMax(policy.scaleInAfter().toNanos());
-        recentlyOtherwise = new WindowMax(policy.scaleInAfter().toNanos());
+        recentlyWanted = new WindowMax(policy.scaleDownDelay().toNanos());
+        recentlyOtherwise = new WindowMax(policy.scaleDownDelay().toNanos());
     }
 
     void setOptions(FunctionOptions function) {
@@ -83,7 +83,7 @@ final class WorkerTarget {
         double now = base > 0 && queued == 0 ? load.inFlight() : instant;
         neededStreams = hasBeenIdle(nowNanos, demand)
                 ? 0
-                : Math.max(LEAST_STREAMS, Math.max(load.streams() * (1 + policy.headroom()), now));
+                : Math.max(LEAST_STREAMS, Math.max(load.streams() / utilization(), now));
         double others = Math.max(elsewhere, demand.taken());
         // If nobody waits for long, what is there suffices for this moment.
         double all = queued == 0 ? Math.max(instant, Math.min(instant + others, supply)) : instant + others;
@@ -93,12 +93,12 @@ final class WorkerTarget {
         double missing = launchedStreams == 0 ? 0 : withheld;
         needed = (int) Math.min(Integer.MAX_VALUE, Math.ceil((launchedStreams + missing) / exchangesPerWorker));
         boolean spares = neededStreams + fleet.streams() > 0 || policy.minWorkers() > 0;
-        int spare = spares ? policy.warmWorkers() : 0;
+        int spare = spares ? policy.minSpareWorkers() : 0;
         int otherwise = (int) Math.min(policy.maxWorkers(), Math.max(policy.minWorkers(), (long) needed + spare));
         int within = Math.max(otherwise, Math.min(policy.maxWorkers(), scheduled.evaluate(startNanos)));
         affordable = fleet.prepaid() ? Integer.MAX_VALUE : spend.affordableWorkers();
         wanted = Math.min(within, affordable);
-        long holdNanos = base == 0 ? policy.scaleInAfter().toNanos() : holdNanos(startNanos);
+        long holdNanos = base == 0 ? policy.scaleDownDelay().toNanos() : holdNanos(startNanos);
         recentlyWanted.setWindow(holdNanos);
         recentlyOtherwise.setWindow(holdNanos);
         kept = Math.min(recentlyWanted.add(nowNanos, wanted), affordable);
@@ -119,7 +119,7 @@ final class WorkerTarget {
      * costs no more than the start that it saves. Half of the scale-in time is left for draining.
      */
     private long holdNanos(long startNanos) {
-        return Math.min(policy.scaleInAfter().toNanos() / 2, START_PRICE * (startNanos + COLD_CODE_NANOS));
+        return Math.min(policy.scaleDownDelay().toNanos() / 2, START_PRICE * (startNanos + COLD_CODE_NANOS));
     }
 
     private void rememberRequests(long nowNanos, Demand demand) {
@@ -136,12 +136,12 @@ final class WorkerTarget {
 
     private boolean hasBeenIdle(long nowNanos, Demand demand) {
         return !everRequested
-                || nowNanos - lastRequestNanos >= policy.idleAfter().toNanos() && isIdle(demand);
+                || nowNanos - lastRequestNanos >= policy.idleTimeout().toNanos() && isIdle(demand);
     }
 
     /** Returns the share of its streams that a worker should use. */
     double utilization() {
-        return 1 / (1 + policy.headroom());
+        return policy.targetUtilization();
     }
 
     /** Returns how many worker streams the clients of this dispatcher need. */

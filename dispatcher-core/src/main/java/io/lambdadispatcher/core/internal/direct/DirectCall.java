@@ -194,7 +194,7 @@ final class DirectCall implements Carrier, RequestSink {
         if (!counted) {
             fail(new Failure(
                     Failure.Kind.QUEUE_FULL,
-                    "function " + function.name() + " has " + function.options().maxConcurrent()
+                    "function " + function.name() + " has " + function.options().maxConcurrentInvocations()
                             + " direct requests in flight, which is the maximum"));
             return;
         }

@@ -96,7 +96,7 @@ public final class DirectFunction {
      */
     boolean tryBeginBody(Exchange exchange) {
         int others = openBodies.getAndIncrement();
-        int free = options.maxConcurrent() - others;
+        int free = options.maxConcurrentInvocations() - others;
         boolean begun = free > 0 && exchange.place().hold(exchange.place().share(shares), free);
         if (!begun) {
             openBodies.decrementAndGet();
@@ -125,7 +125,7 @@ public final class DirectFunction {
      */
     boolean tryBeginCall() {
         int now = calls.incrementAndGet();
-        if (now > options.maxConcurrent()) {
+        if (now > options.maxConcurrentInvocations()) {
             calls.decrementAndGet();
             return false;
         }

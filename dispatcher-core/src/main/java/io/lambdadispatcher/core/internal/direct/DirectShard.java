@@ -46,7 +46,7 @@ public final class DirectShard implements FunctionOpener, ExchangeOwner {
         this.loop = loop;
         this.observer = observer;
         this.observed = observer != DispatcherObserver.NONE;
-        this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos(), this::onRequestTimeout);
+        this.underWay = new DeadlineQueue<>(loop, workerTimeoutNanos(), this::onRequestTimeout);
         this.timers = new TimerHeap<>(loop, ExchangeTimer::onDue);
     }
 
@@ -55,7 +55,7 @@ public final class DirectShard implements FunctionOpener, ExchangeOwner {
     public void setOptions(FunctionOptions value) {
         assert loop.inEventLoop();
         options = value;
-        underWay.setTimeout(requestTimeoutNanos());
+        underWay.setTimeout(workerTimeoutNanos());
     }
 
     @Override
@@ -178,7 +178,7 @@ public final class DirectShard implements FunctionOpener, ExchangeOwner {
     private void onRequestTimeout(Exchange exchange) {
         exchange.fail(new Failure(
                 Failure.Kind.TIMEOUT,
-                "no complete response within " + options.requestTimeout().toMillis() + " ms"));
+                "no complete response within " + options.workerTimeout().toMillis() + " ms"));
     }
 
     @Override
@@ -187,7 +187,7 @@ public final class DirectShard implements FunctionOpener, ExchangeOwner {
     }
 
     @Override
-    public long requestTimeoutNanos() {
-        return options.requestTimeout().toNanos();
+    public long workerTimeoutNanos() {
+        return options.workerTimeout().toNanos();
     }
 }

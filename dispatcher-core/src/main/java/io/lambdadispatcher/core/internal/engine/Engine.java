@@ -164,11 +164,11 @@ public final class Engine {
         }
         DirectShard direct = new DirectShard(shard.pool().options(), function, shard.loop(), observer);
         owners.add(direct);
-        Duration overflowAfter = function.options().overflowAfter();
-        if (overflowAfter == null) {
+        Duration spilloverAfter = function.options().spilloverAfter();
+        if (spilloverAfter == null) {
             return direct;
         }
-        shard.overflow(overflowAfter, direct::newOverflow);
+        shard.overflow(spilloverAfter, direct::newOverflow);
         return shard;
     }
 

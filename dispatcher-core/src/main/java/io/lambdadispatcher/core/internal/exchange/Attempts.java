@@ -123,7 +123,7 @@ public final class Attempts {
     }
 
     private void carry(Try next, Carrier found) {
-        long limitNanos = owner.requestTimeoutNanos();
+        long limitNanos = owner.workerTimeoutNanos();
         long leftNanos = limitNanos == 0 ? Long.MAX_VALUE : limitNanos - (next.startNanos - firstNanos);
         ExchangeTimer timer = exchange.timer();
         boolean byDeadline = false;
@@ -172,7 +172,7 @@ public final class Attempts {
         }
         timer.setNextTry(
                 lastNanos,
-                rule.overlaps() ? hedgeNanos(rule) : rule.attemptTimeout().toNanos());
+                rule.overlaps() ? hedgeNanos(rule) : rule.perTryTimeout().toNanos());
     }
 
     /** @return 0 = never */

@@ -139,5 +139,5 @@ public interface ExchangeOwner {
      * Returns the time limit from the first attempt to the end of the response, or to the response
      * headers of a tunnel; 0 means no limit.
      */
-    long requestTimeoutNanos();
+    long workerTimeoutNanos();
 }

@@ -89,7 +89,7 @@ public final class RequestAdmission {
     }
 
     private @Nullable Failure enter(Exchange exchange, AdmissionPolicy policy, Bulkhead bulkhead) {
-        int max = policy.maxRequests();
+        int max = policy.maxConcurrentRequests();
         if (max > 0 && !bulkhead.tryEnter(max)) {
             return new Failure(
                     Failure.Kind.BULKHEAD_FULL,

@@ -13,8 +13,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * What the dispatchers of a fleet tell each other. A dispatcher has its messages of the last minute
- * in its own entry of the ledger, numbered, so that each of the others gets every one once. Confined
- * to the member's executor.
+ * in its own entry of the ledger, numbered, so that each of the others gets every one once.
+ * Confined to the member's executor.
  */
 final class Broadcasts {
     /** So that nobody can fill the entry, which is written every second. */

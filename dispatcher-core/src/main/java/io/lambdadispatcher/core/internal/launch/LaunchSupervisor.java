@@ -300,7 +300,7 @@ public final class LaunchSupervisor {
 
         void setOptions(FunctionOptions value) {
             assert executor.inEventLoop();
-            if (value.capacity().warmEnvironments() != function.capacity().warmEnvironments()) {
+            if (value.capacity().prewarmedEnvironments() != function.capacity().prewarmedEnvironments()) {
                 environments.onOtherCount();
             }
             function = value;
@@ -518,7 +518,7 @@ public final class LaunchSupervisor {
             followVersion(now, plan.asksVersion());
             if (isFirst()) {
                 environments.keep(
-                        now, closed || switchedOff ? 0 : function.capacity().warmEnvironments());
+                        now, closed || switchedOff ? 0 : function.capacity().prewarmedEnvironments());
             }
         }
 

@@ -221,8 +221,8 @@ public final class FunctionPool {
      *
      * <p>It is at least the client's share. While more streams are free, it is the dynamic
      * threshold of Choudhury and Hahne: four times the free streams that are left. So one client
-     * takes at most four fifths of the streams. The default headroom covers the last fifth, so no
-     * worker is launched because of one client's unfinished bodies.
+     * takes at most four fifths of the streams. The default utilization leaves the last fifth, so
+     * no worker is launched because of one client's unfinished bodies.
      *
      * <p>One request may always have a stream that no request is queued for, so that a client can
      * stream its request to a pool of one or two streams.

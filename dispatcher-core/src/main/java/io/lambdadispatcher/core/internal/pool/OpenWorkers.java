@@ -124,7 +124,7 @@ public final class OpenWorkers {
      * before launched workers do. 0 = all workers are of one kind, so none comes first.
      */
     double baseUtilization() {
-        return mixed ? 1 / (1 + pool.options().capacity().headroom()) : 0;
+        return mixed ? pool.options().capacity().targetUtilization() : 0;
     }
 
     /**

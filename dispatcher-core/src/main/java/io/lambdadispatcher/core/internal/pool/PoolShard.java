@@ -79,7 +79,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     /** Times from the start of an attempt to its response's headers, if a policy needs them. */
     private final RecentTimes responseTimes = new RecentTimes();
 
-    private long requestTimeoutNanos;
+    private long workerTimeoutNanos;
     private TrafficPolicy traffic;
     private int sentBytes;
 
@@ -89,13 +89,13 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         this.observed = observer != DispatcherObserver.NONE;
         this.loop = loop;
         this.clock = new LoopClock(loop);
-        this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
+        this.workerTimeoutNanos = pool.options().workerTimeout().toNanos();
         this.traffic = pool.options().traffic();
-        this.inFlight = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
+        this.inFlight = new DeadlineQueue<>(loop, workerTimeoutNanos, this::onRequestTimeout);
         this.tunnels = new DeadlineQueue<>(loop, 0, expired -> {});
         this.preemption = new Preemption(pool, loop, inFlight, tunnels, observer);
         this.timers = new TimerHeap<>(loop, ExchangeTimer::onDue);
-        this.budget = new AttemptBudget(pool.options().extraAttempts());
+        this.budget = new AttemptBudget(pool.options().retryBudget());
         this.free = new FreeStreams(loop, clock);
         this.queue = new ShardQueue(this, clock, observer, free, inFlight, totals);
         this.wakeUps = queue.wakeUps;
@@ -107,9 +107,9 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     public void setOptions(FunctionOptions options) {
         assert loop.inEventLoop();
         traffic = options.traffic();
-        budget.setPerRequest(options.extraAttempts());
-        requestTimeoutNanos = options.requestTimeout().toNanos();
-        inFlight.setTimeout(requestTimeoutNanos);
+        budget.setPerRequest(options.retryBudget());
+        workerTimeoutNanos = options.workerTimeout().toNanos();
+        inFlight.setTimeout(workerTimeoutNanos);
         queue.setOptions(options);
         workers.preferBase();
     }
@@ -232,7 +232,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     private void onRequestTimeout(Exchange exchange) {
         exchange.fail(new Failure(
                 Failure.Kind.TIMEOUT,
-                "no complete response within " + pool.options().requestTimeout().toMillis() + " ms"));
+                "no complete response within " + pool.options().workerTimeout().toMillis() + " ms"));
     }
 
     @Override
@@ -375,7 +375,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     }
 
     @Override
-    public long requestTimeoutNanos() {
-        return requestTimeoutNanos;
+    public long workerTimeoutNanos() {
+        return workerTimeoutNanos;
     }
 }

@@ -118,7 +118,7 @@ final class QueueLimits {
     }
 
     private static long shedNanos(Exchange exchange) {
-        return exchange.policy().admission().shedDelay().toNanos();
+        return exchange.policy().admission().maxQueueDelay().toNanos();
     }
 
     private Failure shed(Priority priority) {

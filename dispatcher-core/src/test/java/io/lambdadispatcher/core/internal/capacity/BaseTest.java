@@ -187,7 +187,7 @@ class BaseTest {
     @Test
     void should_keep_spare_workers_beside_the_base_while_there_is_traffic() {
         controller = controller(
-                CapacityPolicy.builder().workers(0, 20).warmWorkers(2).build());
+                CapacityPolicy.builder().workers(0, 20).minSpareWorkers(2).build());
         connect("base", 50);
         look();
         assertThat(launched).isEmpty();

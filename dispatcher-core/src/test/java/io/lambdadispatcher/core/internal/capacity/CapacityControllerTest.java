@@ -415,7 +415,7 @@ class CapacityControllerTest {
     @Test
     void should_keep_warm_workers_beyond_the_need_while_there_is_traffic() {
         controller = controller(
-                CapacityPolicy.builder().workers(0, 20).warmWorkers(2).build());
+                CapacityPolicy.builder().workers(0, 20).minSpareWorkers(2).build());
         pass(Duration.ofSeconds(5));
         assertThat(told.launched).isEmpty();
 
@@ -442,8 +442,8 @@ class CapacityControllerTest {
     void should_scale_in_only_when_there_were_too_many_for_a_while_and_not_all_at_once() {
         controller = controller(CapacityPolicy.builder()
                 .workers(0, 20)
-                .idleAfter(Duration.ofHours(1))
-                .scaleInAfter(Duration.ofMinutes(1))
+                .idleTimeout(Duration.ofHours(1))
+                .scaleDownDelay(Duration.ofMinutes(1))
                 .build());
         arrived = 100;
         busy = 100;
@@ -498,8 +498,8 @@ class CapacityControllerTest {
     void should_scale_to_zero_after_the_idle_time() {
         controller = controller(CapacityPolicy.builder()
                 .workers(0, 20)
-                .idleAfter(Duration.ofSeconds(30))
-                .scaleInAfter(Duration.ofSeconds(5))
+                .idleTimeout(Duration.ofSeconds(30))
+                .scaleDownDelay(Duration.ofSeconds(5))
                 .build());
         arrived = 1;
         pending = 1;
@@ -685,8 +685,8 @@ class CapacityControllerTest {
     void should_tell_a_worker_again_to_drain_that_dials_in_as_if_nothing_was() {
         controller = controller(CapacityPolicy.builder()
                 .workers(0, 20)
-                .idleAfter(Duration.ofHours(1))
-                .scaleInAfter(Duration.ofSeconds(5))
+                .idleTimeout(Duration.ofHours(1))
+                .scaleDownDelay(Duration.ofSeconds(5))
                 .build());
         arrived = 10;
         busy = 10;
@@ -726,8 +726,8 @@ class CapacityControllerTest {
     void should_keep_the_worker_that_serves_while_those_too_many_have_not_even_started() {
         controller = controller(CapacityPolicy.builder()
                 .workers(0, 20)
-                .idleAfter(Duration.ofHours(1))
-                .scaleInAfter(Duration.ofSeconds(5))
+                .idleTimeout(Duration.ofHours(1))
+                .scaleDownDelay(Duration.ofSeconds(5))
                 .build());
         arrived = 20;
         busy = 20;

@@ -132,8 +132,8 @@ class DownstreamPropertyTest {
             int least = (int) DownstreamBudget.least(perWorker, min);
             return CapacityPolicy.builder()
                     .workers(min, max)
-                    .idleAfter(Duration.ofSeconds(20))
-                    .scaleInAfter(Duration.ofSeconds(5))
+                    .idleTimeout(Duration.ofSeconds(20))
+                    .scaleDownDelay(Duration.ofSeconds(5))
                     .maxWorkerAge(Duration.ofSeconds(120))
                     .downstreamConnections(random.nextInt(least, least + 150), perWorker)
                     .build();

@@ -107,7 +107,7 @@ class RolloutTest {
                 .streamsPerConnection(STREAMS)
                 .capacity(CapacityPolicy.builder()
                         .workers(0, maxWorkers)
-                        .scaleInAfter(Duration.ofSeconds(5))
+                        .scaleDownDelay(Duration.ofSeconds(5))
                         .build())
                 .launching(LaunchLimits.builder().rollout(policy).build())
                 .build();

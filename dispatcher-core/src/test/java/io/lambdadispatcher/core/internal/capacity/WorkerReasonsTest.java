@@ -80,7 +80,7 @@ class WorkerReasonsTest {
 
     @Test
     void should_launch_spare_workers() {
-        begin(CapacityPolicy.builder().workers(1, 20).warmWorkers(2));
+        begin(CapacityPolicy.builder().workers(1, 20).minSpareWorkers(2));
         arrived = 1;
         busy = 1;
         second();

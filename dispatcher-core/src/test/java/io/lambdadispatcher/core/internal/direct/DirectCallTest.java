@@ -44,7 +44,7 @@ class DirectCallTest {
             .maxBodyBytes(10)
             .maxEventBytes(4096)
             .maxResponseBytes(1024)
-            .maxConcurrent(2)
+            .maxConcurrentInvocations(2)
             .build();
     private final DirectFunction function = new DirectFunction("f", options, invoker);
     private final DirectShard shard = shard(function);
@@ -53,7 +53,7 @@ class DirectCallTest {
     private DirectShard shard(DirectFunction of) {
         return new DirectShard(
                 FunctionOptions.builder("f")
-                        .requestTimeout(Duration.ofSeconds(1))
+                        .workerTimeout(Duration.ofSeconds(1))
                         .build(),
                 of,
                 loop.eventLoop(),
@@ -498,7 +498,9 @@ class DirectCallTest {
     void should_let_one_client_begin_half_of_all_bodies(int max) {
         DirectFunction wide = new DirectFunction(
                 "wide",
-                DirectOptions.builder(DirectEventFormat.ALB).maxConcurrent(max).build(),
+                DirectOptions.builder(DirectEventFormat.ALB)
+                        .maxConcurrentInvocations(max)
+                        .build(),
                 invoker);
         DirectShard wideShard = shard(wide);
         List<RequestSink> begun = new ArrayList<>();

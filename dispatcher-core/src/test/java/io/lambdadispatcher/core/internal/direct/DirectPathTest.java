@@ -94,7 +94,7 @@ class DirectPathTest {
         TlsOptions tls = TlsOptions.of(directory.resolve("cert.pem"), directory.resolve("key.pem"));
         Dispatcher dispatcher = Dispatcher.builder()
                 .function(FunctionOptions.builder("f")
-                        .requestTimeout(Duration.ofSeconds(20))
+                        .workerTimeout(Duration.ofSeconds(20))
                         .build())
                 .direct("f", options)
                 .invoker(function)
@@ -331,7 +331,8 @@ class DirectPathTest {
     @ParameterizedTest
     @MethodSource("shapesAndVersions")
     void should_count_every_call_off_however_it_ends(DirectEventFormat shape, Version version) throws Exception {
-        URI base = start(DirectOptions.builder(shape).maxConcurrent(1).build(), 1);
+        URI base =
+                start(DirectOptions.builder(shape).maxConcurrentInvocations(1).build(), 1);
         HttpClient client = client(version);
         List<String> responses = List.of(
                 "{\"statusCode\":200,\"body\":\"" + "x".repeat(700_000) + "\"}",
@@ -376,7 +377,7 @@ class DirectPathTest {
     @Test
     void should_overflow_where_there_is_no_worker() throws Exception {
         URI base = start(DirectOptions.builder(DirectEventFormat.ALB)
-                .overflowAfter(Duration.ofMillis(20))
+                .spilloverAfter(Duration.ofMillis(20))
                 .build());
 
         HttpResponse<String> response = get(client(Version.HTTP_2), base, "/");
@@ -396,7 +397,7 @@ class DirectPathTest {
                 .direct(
                         "f",
                         DirectOptions.builder(DirectEventFormat.ALB)
-                                .overflowAfter(Duration.ofMillis(20))
+                                .spilloverAfter(Duration.ofMillis(20))
                                 .build())
                 .invoker(function)
                 .publicListener(ListenerOptions.plain("127.0.0.1", 0))

@@ -46,7 +46,7 @@ public class DirectExchangeBenchmark {
                 .maxBodyBytes(Integer.MAX_VALUE)
                 .maxEventBytes(Integer.MAX_VALUE)
                 .maxResponseBytes(Integer.MAX_VALUE)
-                .maxConcurrent(1)
+                .maxConcurrentInvocations(1)
                 .build();
         return new DirectShard(
                 FunctionOptions.of("echo"),

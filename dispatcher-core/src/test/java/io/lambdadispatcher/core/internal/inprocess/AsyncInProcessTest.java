@@ -44,9 +44,8 @@ class AsyncInProcessTest {
 
     private void serve(AsyncInProcessHandler handler, int concurrency, Duration timeout) {
         dispatcher = Dispatcher.builder()
-                .function(FunctionOptions.builder("orders")
-                        .requestTimeout(timeout)
-                        .build())
+                .function(
+                        FunctionOptions.builder("orders").workerTimeout(timeout).build())
                 .inProcess("orders", handler, concurrency)
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .eventLoops(2)

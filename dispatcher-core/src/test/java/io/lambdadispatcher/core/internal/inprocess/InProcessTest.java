@@ -76,9 +76,8 @@ class InProcessTest {
 
     private Dispatcher serving(InProcessHandler handler, int concurrency, Duration timeout) {
         return started(Dispatcher.builder()
-                .function(FunctionOptions.builder("orders")
-                        .requestTimeout(timeout)
-                        .build())
+                .function(
+                        FunctionOptions.builder("orders").workerTimeout(timeout).build())
                 .inProcess("orders", handler, concurrency));
     }
 
@@ -567,7 +566,7 @@ class InProcessTest {
                 .inProcess("orders", waiting(), 1);
         assertThatThrownBy(direct::start)
                 .hasMessage(
-                        "inProcess: 'orders', expected a function whose requests are not all direct: set overflowAfter");
+                        "inProcess: 'orders', expected a function whose requests are not all direct: set spilloverAfter");
     }
 
     /** Whatever handlers and clients do, all places are free in the end, and no buffer is lost. */

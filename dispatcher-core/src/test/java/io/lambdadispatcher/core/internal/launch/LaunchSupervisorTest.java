@@ -326,7 +326,7 @@ class LaunchSupervisorTest {
     @Test
     void should_keep_no_environment_warm_while_launching_is_switched_off() {
         LaunchSupervisor supervisor = started(
-                CapacityPolicy.builder().workers(0, 1).warmEnvironments(2).build());
+                CapacityPolicy.builder().workers(0, 1).prewarmedEnvironments(2).build());
         assertThat(launcher.warmUps).isEqualTo(2);
         supervisor.setLaunching(false);
         pass(Duration.ofMinutes(9));
@@ -356,7 +356,7 @@ class LaunchSupervisorTest {
     @Test
     void should_leave_nothing_behind_on_an_event_loop_that_is_not_its_own() {
         LaunchSupervisor supervisor = started(
-                CapacityPolicy.builder().workers(1, 1).warmEnvironments(1).build());
+                CapacityPolicy.builder().workers(1, 1).prewarmedEnvironments(1).build());
         supervisor.close();
         pass(Duration.ofSeconds(2));
         assertThat(loop.runScheduledPendingTasks()).isPositive();

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 /** Limits of rate and concurrency that two event loops share. */
 class AdmissionTest extends OnTwoLoops {
     private static final AdmissionPolicy TENANTS = AdmissionPolicy.builder("default")
-            .maxRequests(5)
+            .maxConcurrentRequests(5)
             .tenants("x-tenant", 3)
             .build();
 
@@ -205,7 +205,7 @@ class AdmissionTest extends OnTwoLoops {
         connect(0, 100);
         TrafficPolicy policy = TrafficPolicy.builder()
                 .admission(AdmissionPolicy.builder("default")
-                        .maxRequests(2)
+                        .maxConcurrentRequests(2)
                         .rateLimit(RateLimit.of(3, Duration.ofHours(1)).perRoute())
                         .build())
                 .build();
@@ -230,7 +230,7 @@ class AdmissionTest extends OnTwoLoops {
         connect(0, 100);
         TrafficPolicy policy = TrafficPolicy.builder()
                 .admission(AdmissionPolicy.builder("default")
-                        .maxRequests(4)
+                        .maxConcurrentRequests(4)
                         .rateLimit(RateLimit.of(2, Duration.ofHours(1)).perRoute())
                         .build())
                 .build();

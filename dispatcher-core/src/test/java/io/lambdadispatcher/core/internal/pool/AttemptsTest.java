@@ -57,14 +57,14 @@ class AttemptsTest extends OnTwoLoops {
     private static AttemptPolicy.Builder attempts() {
         return AttemptPolicy.builder()
                 .retryOn(EnumSet.allOf(RetryCondition.class))
-                .attemptTimeout(Duration.ofMillis(50));
+                .perTryTimeout(Duration.ofMillis(50));
     }
 
     private final RecordingObserver observer = new RecordingObserver();
     private final FunctionPool pool = new FunctionPool(
             FunctionOptions.builder("f")
                     .queue(10, Duration.ofSeconds(5))
-                    .requestTimeout(Duration.ofSeconds(1))
+                    .workerTimeout(Duration.ofSeconds(1))
                     .build(),
             eventLoops(),
             observer);
@@ -525,7 +525,7 @@ class AttemptsTest extends OnTwoLoops {
 
     @Test
     void should_wait_on_if_the_attempt_timeout_passes_and_the_budget_is_used_up() {
-        pool.setOptions(FunctionOptions.builder("f").extraAttempts(0).build());
+        pool.setOptions(FunctionOptions.builder("f").retryBudget(0).build());
         here.setOptions(pool.options());
         Worker first = new Worker(here, "w1");
         new Worker(here, "w2");

@@ -85,7 +85,8 @@ class BaseFirstTest extends OnTwoLoops {
                 FunctionOptions.builder("f")
                         .streamsPerConnection(STREAMS)
                         .queue(100, Duration.ofSeconds(10))
-                        .capacity(CapacityPolicy.builder().headroom(0.25).build())
+                        .capacity(
+                                CapacityPolicy.builder().targetUtilization(0.8).build())
                         .traffic(TrafficPolicy.builder().affinity(affinity).build())
                         .build(),
                 eventLoops(),

@@ -278,7 +278,7 @@ class PermitsTest {
                 FunctionOptions.builder("f")
                         .streamsPerConnection(6)
                         .capacity(CapacityPolicy.builder()
-                                .headroom(1 / TARGET - 1)
+                                .targetUtilization(TARGET)
                                 .build())
                         .queue(20, Duration.ofHours(1))
                         .traffic(

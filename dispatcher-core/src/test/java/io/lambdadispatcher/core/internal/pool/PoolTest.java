@@ -38,7 +38,7 @@ class PoolTest extends OnTwoLoops {
     private final FunctionPool pool = new FunctionPool(
             FunctionOptions.builder("f")
                     .queue(3, Duration.ofMillis(100))
-                    .requestTimeout(Duration.ofSeconds(1))
+                    .workerTimeout(Duration.ofSeconds(1))
                     .build(),
             eventLoops(),
             DispatcherObserver.NONE);

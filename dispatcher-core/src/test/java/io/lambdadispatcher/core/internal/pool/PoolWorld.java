@@ -76,7 +76,7 @@ final class PoolWorld extends OnTwoLoops {
     private final long beginNanos;
     private long freeBytes = Long.MAX_VALUE / 4;
     private boolean closed;
-    private final Duration overflowAfter;
+    private final Duration spilloverAfter;
     private final int maxConcurrent;
 
     /** Since when a request may overflow. */
@@ -93,13 +93,13 @@ final class PoolWorld extends OnTwoLoops {
         beginNanos = nowNanos();
         policies = new RandomPolicies(this);
         maxConcurrent = one(2, 1_000);
-        overflowAfter = Duration.ofMillis(one(10, 50));
+        spilloverAfter = Duration.ofMillis(one(10, 50));
         permittedSinceNanos = beginNanos;
         function = new RandomFunction(this, maxConcurrent);
         direct = new DirectFunction(
                 "f",
                 DirectOptions.builder(DirectEventFormat.HTTP_API_V2)
-                        .maxConcurrent(maxConcurrent)
+                        .maxConcurrentInvocations(maxConcurrent)
                         .maxBodyBytes(100_000)
                         .build(),
                 function);
@@ -127,7 +127,7 @@ final class PoolWorld extends OnTwoLoops {
         PoolShard shard = pool.shard(openers.size());
         shard.limitMemoryBy(() -> freeBytes);
         if (kind == Kind.OVERFLOW) {
-            shard.overflow(overflowAfter, directShard::newOverflow);
+            shard.overflow(spilloverAfter, directShard::newOverflow);
         }
         openers.add(shard);
         owners.add(shard);
@@ -212,7 +212,7 @@ final class PoolWorld extends OnTwoLoops {
     }
 
     private boolean hasPreferred() {
-        double target = 1 / (1 + pool.options().capacity().headroom());
+        double target = pool.options().capacity().targetUtilization();
         boolean anyLaunched = workers.stream().anyMatch(each -> each.member.open && !each.member.isBase());
         return anyLaunched
                 && workers.stream()
@@ -347,7 +347,7 @@ final class PoolWorld extends OnTwoLoops {
             check(pool.queued() == uncarried.size(), pool.queued() + " are queued, not " + uncarried);
             check(!closed || uncarried.isEmpty(), uncarried + " are queued behind the end");
             if (kind == Kind.OVERFLOW && direct.permitsOverflow() && maxConcurrent > 2) {
-                long since = nowNanos() - 2 * overflowAfter.toNanos();
+                long since = nowNanos() - 2 * spilloverAfter.toNanos();
                 check(
                         permittedSinceNanos > since || uncarried.stream().noneMatch(each -> each.mustOverflow(since)),
                         uncarried + " should have overflowed");

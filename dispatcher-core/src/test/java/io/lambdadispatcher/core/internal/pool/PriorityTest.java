@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 class PriorityTest {
     private static final AdmissionPolicy PRIORITIES = AdmissionPolicy.builder("default")
             .priorityHeader("X-Priority")
-            .shedDelay(Duration.ofMillis(300))
+            .maxQueueDelay(Duration.ofMillis(300))
             .build();
 
     private final EmbeddedChannel loop = new EmbeddedChannel();

@@ -27,8 +27,8 @@ final class RandomPolicies {
     FunctionOptions options() {
         return FunctionOptions.builder("f")
                 .queue(world.one(0, 2, 10, 100, 100, 100), world.one(millis(300), millis(2_000)))
-                .requestTimeout(world.one(Duration.ZERO, millis(1_000), millis(900_000)))
-                .extraAttempts(world.one(0, 1, 1, 1, 1, 1))
+                .workerTimeout(world.one(Duration.ZERO, millis(1_000), millis(900_000)))
+                .retryBudget(world.one(0, 1, 1, 1, 1, 1))
                 .slowStart(world.one(Duration.ZERO, millis(1_000)))
                 .traffic(TrafficPolicy.builder()
                         .attempts(attempts())
@@ -52,7 +52,7 @@ final class RandomPolicies {
                 .queue(10, Duration.ofSeconds(2))
                 .traffic(TrafficPolicy.builder()
                         .admission(AdmissionPolicy.builder(ADMISSION)
-                                .maxRequests(1)
+                                .maxConcurrentRequests(1)
                                 .tenants(TENANT, 1)
                                 .build())
                         .build())
@@ -73,14 +73,15 @@ final class RandomPolicies {
         return AttemptPolicy.builder()
                 .maxAttempts(world.one(1, 2, 3, 3))
                 .retryOn(conditions)
-                .attemptTimeout(timed ? world.one(Duration.ZERO, millis(50), millis(300)) : Duration.ZERO)
+                .perTryTimeout(timed ? world.one(Duration.ZERO, millis(50), millis(300)) : Duration.ZERO)
                 .hedgeAfter(world.one(Duration.ZERO, millis(5), millis(20)))
                 .build();
     }
 
     private AdmissionPolicy admission() {
-        AdmissionPolicy.Builder builder =
-                AdmissionPolicy.builder(ADMISSION).maxRequests(world.one(0, 3)).tenants(TENANT, world.one(0, 2));
+        AdmissionPolicy.Builder builder = AdmissionPolicy.builder(ADMISSION)
+                .maxConcurrentRequests(world.one(0, 3))
+                .tenants(TENANT, world.one(0, 2));
         if (world.oneIn(2)) {
             builder.rateLimit(
                     RateLimit.of(world.one(5, 50), Duration.ofMinutes(10)).perRoute());

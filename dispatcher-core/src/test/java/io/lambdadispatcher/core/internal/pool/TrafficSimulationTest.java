@@ -65,7 +65,7 @@ class TrafficSimulationTest {
                 .maxAttempts(3)
                 .retryOn(EnumSet.of(
                         RetryCondition.REFUSED, RetryCondition.LOST, RetryCondition.TIMEOUT, RetryCondition.STATUS_503))
-                .attemptTimeout(Duration.ofMillis(500));
+                .perTryTimeout(Duration.ofMillis(500));
     }
 
     private static TrafficPolicy of(AttemptPolicy.Builder attempts) {
@@ -74,7 +74,7 @@ class TrafficSimulationTest {
 
     private static FunctionOptions.Builder function(TrafficPolicy policy) {
         return FunctionOptions.builder("f")
-                .requestTimeout(Duration.ofSeconds(10))
+                .workerTimeout(Duration.ofSeconds(10))
                 .traffic(policy);
     }
 

@@ -40,20 +40,20 @@ public final class Pace {
      * @param waitedFor whether the next step is the client's
      * @param movedBytes bytes that the client has sent or read so far
      * @param timeoutNanos maximum time without a byte
-     * @param minRate bytes per second, 0 for any rate
+     * @param minDataRate bytes per second, 0 for any rate
      * @return whether the client is too slow
      */
-    public boolean isTooSlow(long nowNanos, boolean waitedFor, long movedBytes, long timeoutNanos, int minRate) {
+    public boolean isTooSlow(long nowNanos, boolean waitedFor, long movedBytes, long timeoutNanos, int minDataRate) {
         long passedNanos = waitedFor && waitedForAtLook ? Math.min(nowNanos - lookNanos, MAX_COUNTED_NANOS) : 0;
         stillNanos = waitedFor && movedBytes <= moved ? stillNanos + passedNanos : 0;
         creditNanos -= passedNanos;
-        if (movedBytes > moved && minRate > 0) {
-            long gainedNanos = TimeUnit.SECONDS.toNanos(movedBytes - moved) / minRate;
+        if (movedBytes > moved && minDataRate > 0) {
+            long gainedNanos = TimeUnit.SECONDS.toNanos(movedBytes - moved) / minDataRate;
             creditNanos = Math.min(creditNanos + gainedNanos, maxCreditNanos);
         }
         waitedForAtLook = waitedFor;
         lookNanos = nowNanos;
         moved = Math.max(moved, movedBytes);
-        return waitedFor && (stillNanos > timeoutNanos || minRate > 0 && creditNanos < 0);
+        return waitedFor && (stillNanos > timeoutNanos || minDataRate > 0 && creditNanos < 0);
     }
 }

@@ -44,9 +44,9 @@ public final class WriteWatch {
      * Checks the client. It is waited for from the first check that finds bytes waiting.
      *
      * @param timeoutNanos maximum time in which the socket accepts no byte
-     * @param minRate bytes per second, 0 for any rate
+     * @param minDataRate bytes per second, 0 for any rate
      */
-    public boolean isTooSlow(long nowNanos, long timeoutNanos, int minRate) {
+    public boolean isTooSlow(long nowNanos, long timeoutNanos, int minDataRate) {
         ChannelOutboundBuffer queue = channel.unsafe().outboundBuffer();
         if (queue == null || queue.isEmpty()) {
             stop();
@@ -57,7 +57,7 @@ public final class WriteWatch {
             counter = new Counter(waiting);
             channel.pipeline().addFirst(counter);
         }
-        return counter.pace.isTooSlow(nowNanos, true, counter.bytes - waiting, timeoutNanos, minRate);
+        return counter.pace.isTooSlow(nowNanos, true, counter.bytes - waiting, timeoutNanos, minDataRate);
     }
 
     private static long waitingBytes(ChannelOutboundBuffer queue) {

@@ -456,7 +456,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     public void look(long now) {
         HttpLimits limits = context.limits();
         old = Objects.requireNonNull(age, "handler is in no pipeline").isReached(now);
-        if (writes != null && writes.isTooSlow(now, limits.writeTimeout().toNanos(), limits.minRate())) {
+        if (writes != null && writes.isTooSlow(now, limits.writeTimeout().toNanos(), limits.minDataRate())) {
             context.observer().onProtection(Protection.RESPONSE_TOO_SLOW);
             cut();
         } else if (state == State.IDLE) {

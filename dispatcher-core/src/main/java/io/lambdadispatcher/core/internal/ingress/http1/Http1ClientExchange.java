@@ -254,7 +254,7 @@ final class Http1ClientExchange implements ResponseSink {
             return;
         }
         if (!answered) {
-            if (pace.isTooSlow(now, waitedFor, received, limits.bodyTimeout().toNanos(), limits.minRate())) {
+            if (pace.isTooSlow(now, waitedFor, received, limits.bodyTimeout().toNanos(), limits.minDataRate())) {
                 connection.onBodyTooSlow();
             }
         } else if (pace.isTooSlow(

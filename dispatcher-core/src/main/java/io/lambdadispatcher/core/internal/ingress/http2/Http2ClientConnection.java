@@ -310,7 +310,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         }
         HttpLimits limits = context.limits();
         boolean active = connection().numActiveStreams() > 0;
-        if (Objects.requireNonNull(writes).isTooSlow(now, limits.writeTimeout().toNanos(), limits.minRate())) {
+        if (Objects.requireNonNull(writes).isTooSlow(now, limits.writeTimeout().toNanos(), limits.minDataRate())) {
             // A reset of the stream would wait behind everything that the client does not read, and
             // the stream would stay open.
             log.debug("client {}: reads its responses too slowly", context.client());
@@ -380,7 +380,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         responsePace = responsePace == null && waitedFor ? new Pace() : responsePace;
         if (responsePace != null
                 && responsePace.isTooSlow(
-                        now, waitedFor, taken, limits.writeTimeout().toNanos(), limits.minRate())) {
+                        now, waitedFor, taken, limits.writeTimeout().toNanos(), limits.minDataRate())) {
             context.observer().onProtection(Protection.RESPONSE_TOO_SLOW);
             breakOff(Http2Error.ENHANCE_YOUR_CALM, "the client opens the connection's flow-control window too slowly");
         }

@@ -302,7 +302,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         responsePace = responsePace == null && toTake ? new Pace() : responsePace;
         if (responsePace != null
                 && responsePace.isTooSlow(
-                        now, toTake, taken, limits.writeTimeout().toNanos(), tunnel ? 0 : limits.minRate())) {
+                        now, toTake, taken, limits.writeTimeout().toNanos(), tunnel ? 0 : limits.minDataRate())) {
             connection.context().observer().onProtection(Protection.RESPONSE_TOO_SLOW);
             cutOff();
         } else if (state == State.REQUESTED && !tunnel && !call) {
@@ -321,7 +321,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
                 requestPace == null && toSend ? new Pace(limits.bodyTimeout().toNanos()) : requestPace;
         if (requestPace != null
                 && requestPace.isTooSlow(
-                        now, toSend, received, limits.bodyTimeout().toNanos(), limits.minRate())) {
+                        now, toSend, received, limits.bodyTimeout().toNanos(), limits.minDataRate())) {
             connection.context().observer().onProtection(Protection.BODY_TOO_SLOW);
             if (request != null) {
                 request.cancel(ErrorCode.CANCELLED);

@@ -148,7 +148,7 @@ final class DispatchPath implements Path {
     }
 
     private boolean hasBaseRoom() {
-        return baseBusy * (1 + function.capacity().headroom()) < baseStreams;
+        return baseBusy < function.capacity().targetUtilization() * baseStreams;
     }
 
     private void serve(SimulatedWorker worker, long arrivedNanos, Caller caller) {

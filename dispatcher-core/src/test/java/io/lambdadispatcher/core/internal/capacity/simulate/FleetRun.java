@@ -211,7 +211,7 @@ final class FleetRun {
                     .filter(worker -> worker.owner == null)
                     .mapToInt(worker -> worker.busy(this))
                     .sum();
-            boolean baseFirst = onBase * (1 + function.capacity().headroom()) < baseStreams;
+            boolean baseFirst = onBase < function.capacity().targetUtilization() * baseStreams;
             return workers.values().stream()
                     .filter(worker -> worker.open && worker.free > 0)
                     .min(Comparator.comparingInt(

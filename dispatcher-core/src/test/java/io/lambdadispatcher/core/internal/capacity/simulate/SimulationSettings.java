@@ -68,10 +68,10 @@ final class SimulationSettings {
     FunctionOptions function() {
         CapacityPolicy policy = CapacityPolicy.builder()
                 .workers(count(SimulationSetting.MIN_WORKERS), count(SimulationSetting.MAX_WORKERS))
-                .warmWorkers(count(SimulationSetting.WARM_WORKERS))
-                .headroom(get(SimulationSetting.HEADROOM))
-                .idleAfter(duration(SimulationSetting.IDLE_AFTER_SECONDS))
-                .scaleInAfter(duration(SimulationSetting.SCALE_IN_AFTER_SECONDS))
+                .minSpareWorkers(count(SimulationSetting.WARM_WORKERS))
+                .targetUtilization(1 / (1 + get(SimulationSetting.HEADROOM)))
+                .idleTimeout(duration(SimulationSetting.IDLE_AFTER_SECONDS))
+                .scaleDownDelay(duration(SimulationSetting.SCALE_IN_AFTER_SECONDS))
                 .build();
         LaunchLimits limits = LaunchLimits.builder()
                 .launchesPerMinute(count(SimulationSetting.LAUNCHES_PER_MINUTE))

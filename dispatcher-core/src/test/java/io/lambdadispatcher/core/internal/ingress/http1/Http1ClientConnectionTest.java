@@ -46,7 +46,7 @@ class Http1ClientConnectionTest {
     private static final Duration BODY_TIMEOUT = HttpLimits.defaults().bodyTimeout();
     private static final Duration MAX_AGE = Duration.ofMinutes(30);
     private static final Duration IDLE_TIMEOUT = HttpLimits.defaults().idleTimeout();
-    private static final int MIN_RATE = HttpLimits.defaults().minRate();
+    private static final int MIN_RATE = HttpLimits.defaults().minDataRate();
 
     private static final String BEGUN = "GET / HTTP/1.1\r\nho";
     private static final String REST = "st: a\r\n\r\n";

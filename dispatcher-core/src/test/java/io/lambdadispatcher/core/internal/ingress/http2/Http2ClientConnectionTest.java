@@ -55,7 +55,7 @@ class Http2ClientConnectionTest {
     private static final Duration BODY_TIMEOUT = HttpLimits.defaults().bodyTimeout();
     private static final Duration IDLE_TIMEOUT = HttpLimits.defaults().idleTimeout();
     private static final int MAX_RESETS = 40;
-    private static final int MIN_RATE = HttpLimits.defaults().minRate();
+    private static final int MIN_RATE = HttpLimits.defaults().minDataRate();
     private static final Duration WRITE_TIMEOUT = HttpLimits.defaults().writeTimeout();
 
     private static final String NO_WINDOW = "000006 04 00 00000000 0004 00000000";
