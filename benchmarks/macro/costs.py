@@ -268,10 +268,11 @@ class Model:
         hourly = count * self.prices["instance"] * (1 + self.prices["instance-fee"])
         return Cost(MONTH_HOURS * hourly + traffic.mean() * MONTH_SECONDS / 1e6 * self.prices["million-requests"], count, above)
 
-    def launched(self, traffic, rates, fewest=0, arm=""):
-        """Simulates launched workers for these rates. They are paid for from their launch, and for LINGER_SECONDS when they are no longer needed.
+    def lives(self, traffic, rates, fewest=0):
+        """Returns for how many seconds launched workers live that carry these rates, how many are launched, and how many are needed on average.
 
-        A worker that would have lingered when the next is needed is not launched again. The share above is what waits for a cold start, at most.
+        They live from their launch, and for LINGER_SECONDS when they are no longer needed. A worker that would have lingered when the next is
+        needed is not launched again.
         """
         rate, total, lingering, starts = self.worker_rate(), 0, 0, 0
         needs = [max(fewest, math.ceil(now / rate - 1e-9)) for now in rates]
@@ -283,9 +284,13 @@ class Model:
             else:
                 lingering += before - needed
             before = needed
-        seconds = total * traffic.period + lingering * LINGER_SECONDS + starts * self.deployment.cold_start
-        waiting = starts * rate * self.deployment.cold_start / (sum(traffic.rates) * traffic.period)
-        return Cost(self.worker(seconds, starts, arm) * traffic.month(), total / len(rates), waiting)
+        return total * traffic.period + lingering * LINGER_SECONDS + starts * self.deployment.cold_start, starts, total / len(rates)
+
+    def launched(self, traffic, rates, fewest=0, arm=""):
+        """Returns the cost of launched workers for these rates. The share above is what waits for a cold start, at most."""
+        seconds, starts, mean = self.lives(traffic, rates, fewest)
+        waiting = starts * self.worker_rate() * self.deployment.cold_start / (sum(traffic.rates) * traffic.period)
+        return Cost(self.worker(seconds, starts, arm) * traffic.month(), mean, waiting)
 
     def workers(self, traffic):
         launched = self.launched(traffic, traffic.rates, self.deployment.kept_workers)

@@ -630,6 +630,13 @@ class CostsTest(unittest.TestCase):
                     with self.subTest(trace=trace.name, mean=mean, base=base):
                         self.assertAlmostEqual(simulated(trace.scaled(mean)).dollars / spreadsheet, 1, delta=0.05 if base else 0.08)
 
+    def test_simulation_of_the_controller_knows_what_it_compares_with(self):
+        test = costs.ROOT / "dispatcher-core/src/test/java/io/lambdadispatcher/core/internal/capacity/simulate/BurstSimulationTest.java"
+        model = costs.Model(costs.IO)
+        traffic = costs.bursty(costs.recorded("elb").scaled(50))
+        seconds, _, _ = model.lives(traffic, [max(0, rate - 60) for rate in traffic.rates])
+        self.assertIn(f"/ {round(seconds):_})", test.read_text())
+
     def test_base_for_the_price_of_fargate_costs_more_if_containers_are_cheaper(self):
         """As choose-the-size-of-the-base.md says. A base is paid always, what exceeds it only when it does."""
         fargate = 0.46

@@ -122,6 +122,17 @@ final class BurstRun {
                 .orElse(0);
     }
 
+    /** Returns for how long launched workers were there, all together. */
+    double launchedSeconds() {
+        double sum = 0;
+        double before = 0;
+        for (Timeline.Look look : path.timeline.counted()) {
+            sum += (look.alive() - settings.count(BASE_WORKERS)) * (look.seconds() - before);
+            before = look.seconds();
+        }
+        return sum;
+    }
+
     /** Returns a line of a table, with the columns of {@link #HEAD}. */
     String row(String name) {
         SimulationTally tally = path.tally;
