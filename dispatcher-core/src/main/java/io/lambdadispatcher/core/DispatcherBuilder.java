@@ -208,8 +208,9 @@ public final class DispatcherBuilder {
 
     /**
      * Sets what is told the messages of the other members of the fleet, see {@link
-     * Dispatcher#broadcast}. Each comes once, about two seconds after it was sent. Called on an
-     * event loop, so it must not block. Default: nothing.
+     * Dispatcher#broadcast}. Each comes once, about two seconds after it was sent, and those of
+     * the last minute when this dispatcher starts. Called on an event loop, so it must not block.
+     * Default: nothing.
      */
     public DispatcherBuilder onBroadcast(Consumer<String> listener) {
         options.launching.onBroadcast = Objects.requireNonNull(listener, "listener");

@@ -204,7 +204,8 @@ class FilterTest {
                             1);
         }
         try (Dispatcher dispatcher = builder.start()) {
-            DispatchRequest.Builder request = DispatchRequest.post("/a%20b?c=\u20ac")
+            DispatchRequest.Builder request = DispatchRequest.builder(
+                            "POST", new AsciiString(new byte[] {'/', 'a', '?', (byte) 0xE9}, false))
                     .authority("shop.example:81")
                     .scheme("https")
                     .header("x-raw", bytes)
@@ -215,7 +216,7 @@ class FilterTest {
             DispatchRequest own = seen.get("shop");
             DispatchRequest copy = seen.get("auth");
             assertThat(copy.method()).isEqualTo("POST").isEqualTo(own.method());
-            assertThat(copy.path()).startsWith("/a%20b?c=").isEqualTo(own.path());
+            assertThat(copy.path()).isEqualTo("/a?\u00e9").isEqualTo(own.path());
             assertThat(copy.authority()).isEqualTo("shop.example:81").isEqualTo(own.authority());
             assertThat(copy.scheme()).isEqualTo("https").isEqualTo(own.scheme());
             assertThat(copy.body()).isNull();
@@ -234,7 +235,10 @@ class FilterTest {
     @ValueSource(strings = {"nowhere", "auth"})
     void should_fail_the_stage_of_a_request_that_cannot_be_sent(String to) throws Exception {
         Filter asking = request -> {
-            DispatchRequest.Builder question = DispatchRequest.get("/").header("content-length", "seven");
+            DispatchRequest.Builder question = DispatchRequest.get("/");
+            if (to.equals("auth")) {
+                question.header("content-length", "seven");
+            }
             return Decision.later(request.send(to, question.build())
                     .handle((answer, error) -> Decision.answer(error == null ? 200 : 418, "")));
         };

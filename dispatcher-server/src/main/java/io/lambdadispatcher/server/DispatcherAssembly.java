@@ -162,7 +162,7 @@ final class DispatcherAssembly {
                             command.text());
                 }
             }
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             log.warn("{} failed, which another dispatcher of the fleet has done", name, e);
         }
     }

@@ -63,9 +63,8 @@ import org.slf4j.LoggerFactory;
  */
 final class Server {
     private static final Logger log = LoggerFactory.getLogger(Server.class);
-    /** Added to the grace period. In this time, the dispatcher closes connections and launchers. */
     private static final long BROADCAST_SECONDS = 5;
-
+    /** Added to the grace period. In this time, the dispatcher closes connections and launchers. */
     private static final Duration CUT_OFF = Duration.ofSeconds(15);
 
     private final Configuration start;
@@ -261,13 +260,18 @@ final class Server {
             long result = Objects.requireNonNull(assembly).tellFilter(command);
             try {
                 serving.broadcast(command.name()).toCompletableFuture().get(BROADCAST_SECONDS, TimeUnit.SECONDS);
-            } catch (Exception e) {
+                return result;
+            } catch (TimeoutException e) {
                 throw new IllegalStateException(
-                        "only this dispatcher has done it. The others of its fleet do it when it can tell them: "
+                        "this dispatcher has done it. The others of its fleet do it when it can reach the ledger", e);
+            } catch (ExecutionException e) {
+                throw new IllegalStateException(
+                        "this dispatcher has done it, and has not told the others of its fleet: "
                                 + PrintableText.ofFailure(e),
                         e);
+            } catch (InterruptedException e) {
+                throw new IllegalStateException("the dispatcher is closing", e);
             }
-            return result;
         }
 
         @Override

@@ -101,7 +101,7 @@ final class MisusedDispatcher {
                             .build()),
             call("a function without a name", () -> FunctionOptions.of("")),
             function("`streamsPerConnection(2000)`", with -> with.streamsPerConnection(2000)),
-            function("a negative request timeout", with -> with.workerTimeout(Duration.ofSeconds(-1))),
+            function("a negative worker timeout", with -> with.workerTimeout(Duration.ofSeconds(-1))),
             call(
                     "`HttpLimits` with a timeout of zero",
                     () -> HttpLimits.builder().idleTimeout(Duration.ZERO).build()));

@@ -66,11 +66,11 @@ public final class DispatchRequest {
      * Begins a request.
      *
      * @param method the method, which must not be CONNECT
-     * @param path the path and query, which begin with {@code /}; or {@code *}. Text is sent as
-     *     UTF-8
+     * @param path the path and query, which begin with {@code /}; or {@code *}. An {@code
+     *     AsciiString} is sent unchanged, and text as UTF-8
      * @throws IllegalArgumentException if no HTTP request can have this method or path
      */
-    public static Builder builder(String method, String path) {
+    public static Builder builder(String method, CharSequence path) {
         return new Builder(method, path);
     }
 
@@ -149,7 +149,7 @@ public final class DispatchRequest {
         private @Nullable CompletionStage<Map<String, List<String>>> trailers;
         private @Nullable String client;
 
-        private Builder(String method, String path) {
+        private Builder(String method, CharSequence path) {
             verify(HeaderSyntax.isToken(method), "method", method, "a token such as GET");
             verify(
                     !method.equals("CONNECT"),
@@ -161,7 +161,7 @@ public final class DispatchRequest {
             verify(
                     HeaderSyntax.isPath(this.path),
                     "path",
-                    path,
+                    path.toString(),
                     "visible characters that begin with '/' or '*' and have no '#'");
             this.method = method;
         }

@@ -60,6 +60,9 @@ public final class AdminPages implements AutoCloseable {
     private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 
     private final ExecutorService work = thread("admin-work");
+    /** For commands that wait for the ledger of the fleet. */
+    private final ExecutorService waiting = thread("admin-fleet");
+
     private final ExecutorService scrapes = thread("admin-metrics");
     private final ExecutorService inspections = thread("admin-live");
     private final Map<String, Page> pages;
@@ -183,7 +186,7 @@ public final class AdminPages implements AutoCloseable {
         all.put("/api/weights", Page.command(work, request -> done(weights(settings, request.uri()))));
         all.put("/api/log-level", Page.command(work, request -> done(logLevel(settings, request.uri()))));
         for (FilterCommand command : settings.filterCommands()) {
-            Page page = Page.command(work, request -> done(tellFilter(settings, command, request.uri())));
+            Page page = Page.command(waiting, request -> done(tellFilter(settings, command, request.uri())));
             if (all.putIfAbsent("/api/" + command.name(), page) != null) {
                 throw new IllegalArgumentException("two pages /api/" + command.name() + ", one of them of a filter");
             }
@@ -321,7 +324,7 @@ public final class AdminPages implements AutoCloseable {
     /** Stops the threads. Waits up to one second for each. */
     @Override
     public void close() {
-        for (ExecutorService thread : List.of(work, scrapes, inspections)) {
+        for (ExecutorService thread : List.of(work, waiting, scrapes, inspections)) {
             thread.shutdownNow();
             try {
                 thread.awaitTermination(1, TimeUnit.SECONDS);

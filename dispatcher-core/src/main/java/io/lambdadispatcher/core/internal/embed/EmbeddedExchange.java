@@ -86,6 +86,9 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
      * Starts a request. The stage fails with {@link DispatchException}, or with the error of the
      * request's body. Cancelling its future cancels the request. Any thread.
      *
+     * @param client for whom a filter sends it, if it names no client. It starts in a task of its
+     *     own, because the filter may be in the middle of another request; {@code null} = the
+     *     embedding program sends it
      * @param unreadTimeout the time after which the response is cancelled if nobody reads its body
      * @param undelivered contains the exchange while its response is complete, but its subscriber
      *     has not taken all of it. Confined to the event loop
@@ -95,36 +98,17 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
             EventLoop loop,
             ExchangeOpener opener,
             DispatchRequest request,
+            @Nullable Object client,
             Duration unreadTimeout,
             DeadlineQueue<EmbeddedExchange> undelivered) {
-        EmbeddedExchange exchange = new EmbeddedExchange(loop, request, EMBEDDER, unreadTimeout, undelivered);
+        EmbeddedExchange exchange =
+                new EmbeddedExchange(loop, request, client == null ? EMBEDDER : client, unreadTimeout, undelivered);
         Http2Headers head = RequestHeaders.head(request);
-        return exchange.begun(exchange.onLoop(() -> exchange.open(opener, request, head)));
-    }
-
-    /**
-     * Starts a request of a filter as {@link #start} does, but always in a task of its own: the
-     * filter may be in the middle of another request.
-     *
-     * @param client whose request it is, if it names no client
-     */
-    public static CompletionStage<DispatchResponse> startLater(
-            EventLoop loop,
-            ExchangeOpener opener,
-            DispatchRequest request,
-            Object client,
-            Duration unreadTimeout,
-            DeadlineQueue<EmbeddedExchange> undelivered) {
-        EmbeddedExchange exchange = new EmbeddedExchange(loop, request, client, unreadTimeout, undelivered);
-        Http2Headers head = RequestHeaders.head(request);
-        return exchange.begun(Loops.execute(loop, () -> exchange.open(opener, request, head)));
-    }
-
-    private CompletionStage<DispatchResponse> begun(boolean loopRuns) {
-        if (!loopRuns) {
-            onFailure(CLOSED);
+        Runnable open = () -> exchange.open(opener, request, head);
+        if (!(client == null ? exchange.onLoop(open) : Loops.execute(loop, open))) {
+            exchange.onFailure(CLOSED);
         }
-        return response;
+        return exchange.response;
     }
 
     /** @return false if the event loop has ended, and with it the exchange */
@@ -219,7 +203,7 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
 
     private void onUnread() {
         String detail = "the response's body was not read within " + PrintableText.of(unreadTimeout)
-                + ", expected a subscriber, bodyAsBytes(), bodyAsString() or discard()";
+                + ", expected a subscriber, bodyAsBytes(), bodyAsString(), drain() or discard()";
         unread.warn("request cancelled: {}", detail);
         cancel();
         responseBody.expire(exception(new Failure(Failure.Kind.TIMEOUT, detail)));

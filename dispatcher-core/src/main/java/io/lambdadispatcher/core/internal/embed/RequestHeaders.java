@@ -10,6 +10,7 @@ import io.lambdadispatcher.wire.http.HopByHop;
 import io.lambdadispatcher.wire.http.Trailers;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -28,7 +29,7 @@ final class RequestHeaders {
         head.method(from.method())
                 .scheme(from.scheme())
                 .authority(from.authority())
-                .path(from.path());
+                .path(AsciiString.of(from.path()));
         from.forEachHeader(head::add);
         HopByHop.removeFromRequest(head);
         head.remove(HttpHeaderNames.EXPECT);
@@ -51,8 +52,8 @@ final class RequestHeaders {
 
     private static void verify(boolean good, CharSequence name, @Nullable CharSequence value) {
         if (!good) {
-            throw new IllegalArgumentException("malformed request: " + name + " "
-                    + (value == null ? "is missing" : "has the value " + HeaderSyntax.printable(value)));
+            throw new IllegalArgumentException("malformed request: " + name + " has the value "
+                    + (value == null ? "" : HeaderSyntax.printable(value)));
         }
     }
 }

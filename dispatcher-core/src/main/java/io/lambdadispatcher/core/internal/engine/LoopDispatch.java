@@ -101,7 +101,7 @@ final class LoopDispatch implements ExchangeOpener {
      * @param first this, or the filters before it
      */
     CompletionStage<DispatchResponse> dispatch(ExchangeOpener first, DispatchRequest request, Duration unreadTimeout) {
-        return EmbeddedExchange.start(loop, first, request, unreadTimeout, undelivered);
+        return EmbeddedExchange.start(loop, first, request, null, unreadTimeout, undelivered);
     }
 
     /**
@@ -111,7 +111,7 @@ final class LoopDispatch implements ExchangeOpener {
      */
     CompletionStage<DispatchResponse> send(String function, DispatchRequest request, Object client) {
         ExchangeOpener first = (head, end, response) -> openUnfiltered(function, head, end, response);
-        return EmbeddedExchange.startLater(loop, first, request, client, UNREAD_TIMEOUT, undelivered);
+        return EmbeddedExchange.start(loop, first, request, client, UNREAD_TIMEOUT, undelivered);
     }
 
     private RequestSink openUnfiltered(String function, Http2Headers head, boolean end, ResponseSink response) {

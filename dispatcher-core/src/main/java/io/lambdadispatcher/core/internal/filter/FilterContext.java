@@ -239,7 +239,7 @@ final class FilterContext implements RequestContext {
     @Override
     public DispatchRequest.Builder copy() {
         DispatchRequest.Builder copy =
-                DispatchRequest.builder(method(), String.valueOf(head.path())).scheme(scheme());
+                DispatchRequest.builder(method(), AsciiString.of(head.path())).scheme(scheme());
         if (head.authority() != null) {
             copy.authority(authority());
         }

@@ -3,7 +3,9 @@ package io.lambdadispatcher.core.internal.fleet;
 import io.lambdadispatcher.wire.http.PrintableText;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -17,20 +19,32 @@ import org.slf4j.LoggerFactory;
  * Confined to the member's executor.
  */
 final class Broadcasts {
+    private static final String LEFT = "the dispatcher leaves its fleet";
+
     /** So that nobody can fill the entry, which is written every second. */
     private static final int MOST_MESSAGES = 20;
 
     /** A dispatcher that reads nothing for so long has lost its place in the fleet. */
     private static final long KEPT_NANOS = TimeUnit.MINUTES.toNanos(1);
 
+    private static final int MOST_SENDERS = 1000;
     private static final Logger log = LoggerFactory.getLogger(FleetMember.class);
 
     private final FleetTime time;
     private final Consumer<String> listener;
     private final Deque<Message> own = new ArrayDeque<>();
     private long told;
+    private boolean left;
 
-    /** Whether this dispatcher has read the ledger. What was said before is not for it. */
+    /** How many messages of each of the latest senders this dispatcher knows. */
+    private final Map<String, Long> known = new LinkedHashMap<>() {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, Long> eldest) {
+            return size() > MOST_SENDERS;
+        }
+    };
+
+    /** Whether this dispatcher has read the ledger. */
     private boolean started;
 
     private static final class Message {
@@ -58,6 +72,9 @@ final class Broadcasts {
      */
     CompletableFuture<Void> add(String text) {
         removeOld();
+        if (left) {
+            return CompletableFuture.failedFuture(new CancellationException(LEFT));
+        }
         if (own.size() >= MOST_MESSAGES) {
             return CompletableFuture.failedFuture(new IllegalStateException("this dispatcher has sent " + own.size()
                     + " messages to its fleet in the last minute, expected fewer"));
@@ -94,21 +111,20 @@ final class Broadcasts {
 
     /** This dispatcher leaves the fleet. */
     void onLeft() {
-        own.forEach(message ->
-                message.written.completeExceptionally(new CancellationException("the dispatcher leaves its fleet")));
+        left = true;
+        own.forEach(message -> message.written.completeExceptionally(new CancellationException(LEFT)));
     }
 
     /** Another dispatcher has written its entry. */
-    void onEntry(String sender, Peer peer) {
-        MemberEntry entry = peer.entry;
-        long before = peer.told;
-        peer.told = entry.told();
+    void onEntry(String sender, MemberEntry entry) {
+        long before = known.getOrDefault(sender, 0L);
         long unknown = entry.told() - before;
-        if (!started || unknown <= 0) {
+        known.put(sender, Math.max(before, entry.told()));
+        if (unknown <= 0) {
             return;
         }
         List<String> texts = entry.messages();
-        if (unknown > texts.size() && before > 0) {
+        if (unknown > texts.size() && started) {
             log.warn(
                     "dispatcher {} of the fleet has sent {} that this one did not read in time. If they removed stored"
                             + " responses, remove those of this dispatcher",
@@ -118,7 +134,7 @@ final class Broadcasts {
         for (String text : texts.subList((int) Math.max(0, texts.size() - unknown), texts.size())) {
             try {
                 listener.accept(text);
-            } catch (RuntimeException e) {
+            } catch (Throwable e) {
                 log.warn("the listener failed on the message '{}' of the fleet", PrintableText.startOf(text), e);
             }
         }

@@ -405,7 +405,7 @@ public final class FleetMember {
             }
             Peer found = new Peer(parsed(entry, MemberEntry.UNKNOWN), entry.version(), time.nanos());
             peers.put(peerId, found);
-            broadcasts.onEntry(peerId, found);
+            broadcasts.onEntry(peerId, found.entry);
             if (goneSinceNanos.remove(peerId) != null) {
                 logBack(peerId);
             }
@@ -418,7 +418,7 @@ public final class FleetMember {
             peer.version = entry.version();
             peer.silentNanos = 0;
             peer.beatNanos = time.nanos();
-            broadcasts.onEntry(peerId, peer);
+            broadcasts.onEntry(peerId, peer.entry);
         } else {
             boolean wasAlive = peer.isAlive();
             peer.silentNanos += look;

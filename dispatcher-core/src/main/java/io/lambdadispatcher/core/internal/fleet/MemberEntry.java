@@ -70,8 +70,9 @@ record MemberEntry(
                     JsonParts.text(all.get("zone")),
                     JsonParts.text(all.get("version")),
                     demands,
-                    JsonParts.number(all.get("told")),
-                    JsonParts.texts(all.get("messages")));
+                    // Dispatchers without messages have written entries, too.
+                    all.containsKey("told") ? JsonParts.number(all.get("told")) : 0,
+                    all.containsKey("messages") ? JsonParts.texts(all.get("messages")) : List.of());
         } catch (ClassCastException e) {
             throw new IllegalArgumentException("a member is missing or has another type: " + e.getMessage(), e);
         }

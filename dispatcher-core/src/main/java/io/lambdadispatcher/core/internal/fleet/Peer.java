@@ -9,8 +9,6 @@ final class Peer {
     long silentNanos;
     /** Whether this dispatcher has seen a new beat. An entry can be that of a former fleet. */
     boolean hasBeaten;
-    /** How many of its messages this dispatcher knows. */
-    long told;
 
     Peer(MemberEntry entry, long version, long nowNanos) {
         this.entry = entry;

@@ -78,7 +78,7 @@ final class StageCall implements InProcessCall {
     }
 
     private DispatchRequest request() {
-        DispatchRequest.Builder request = DispatchRequest.builder(text(head.method()), text(head.path()));
+        DispatchRequest.Builder request = DispatchRequest.builder(text(head.method()), AsciiString.of(head.path()));
         request.authority(text(head.authority()));
         request.scheme(text(head.scheme()));
         for (Map.Entry<CharSequence, CharSequence> field : head) {

@@ -68,6 +68,7 @@ class EmbeddedExchangeTest {
                             return new DiscardingSink();
                         },
                         DispatchRequest.builder("GET", "/").build(),
+                        null,
                         Duration.ofSeconds(30),
                         undelivered)
                 .toCompletableFuture();

@@ -3,9 +3,11 @@ package io.lambdadispatcher.core.internal.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Level;
 import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.LedgerException;
+import io.lambdadispatcher.wire.testkit.LoggedLines;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -49,7 +51,7 @@ class BroadcastTest {
                 random.split(),
                 Incidents.unobserved(),
                 peers -> {},
-                received::add);
+                this::onBroadcast);
 
         /** Until when it cannot reach the ledger. */
         long cutOffUntil;
@@ -68,6 +70,13 @@ class BroadcastTest {
 
         void tick() {
             member.tick();
+        }
+
+        private void onBroadcast(String message) {
+            received.add(message);
+            if (message.equals("wrong")) {
+                throw new AssertionError("for the test");
+            }
         }
 
         private <T> CompletionStage<T> failed() {
@@ -195,15 +204,69 @@ class BroadcastTest {
     }
 
     @Test
-    void should_not_tell_who_starts_later() {
+    void should_tell_who_starts_later_what_was_said_in_the_last_minute() {
         Node one = new Node();
         pass(2);
         one.member.broadcast("a");
+        pass(50);
         Node later = new Node();
         pass(2);
         one.member.broadcast("b");
+        pass(15);
+        assertThat(later.received).containsExactly("a", "b");
+        Node last = new Node();
         pass(2);
-        assertThat(later.received).containsExactly("b");
+        assertThat(last.received).containsExactly("b");
+    }
+
+    @Test
+    void should_log_that_a_dispatcher_has_missed_messages() {
+        Node one = new Node();
+        Node other = new Node();
+        pass(3);
+        other.cutOffUntil = nanos + 70 * SECOND;
+        one.member.broadcast("a");
+        pass(65);
+        one.member.broadcast("b");
+        try (LoggedLines log = LoggedLines.of(FleetMember.class, Level.WARN)) {
+            pass(10);
+            assertThat(log.messages())
+                    .singleElement()
+                    .asString()
+                    .contains("has sent 1 message that this one did not read in time");
+        }
+        assertThat(other.received).containsExactly("b");
+    }
+
+    /** The others have removed its entry, and read the message again when it is back. */
+    @Test
+    void should_tell_nothing_twice_that_was_written_without_an_answer() {
+        Node one = new Node();
+        Node other = new Node();
+        Node third = new Node();
+        pass(3);
+        one.answerLost = true;
+        CompletableFuture<Void> written = one.member.broadcast("a").toCompletableFuture();
+        one.cutOffUntil = nanos + 80 * SECOND;
+        pass(75);
+        assertThat(written).isNotDone();
+        assertThat(other.received).containsExactly("a");
+        pass(10);
+        assertThat(written).isCompleted();
+        assertThat(other.received).containsExactly("a");
+        assertThat(third.received).containsExactly("a");
+    }
+
+    @Test
+    void should_survive_a_listener_that_fails() {
+        Node one = new Node();
+        Node other = new Node();
+        pass(3);
+        one.member.broadcast("wrong");
+        one.member.broadcast("right");
+        pass(10);
+        assertThat(other.received).containsExactly("wrong", "right");
+        assertThat(other.member.isLeaseValid()).isTrue();
     }
 
     @Test
@@ -223,6 +286,7 @@ class BroadcastTest {
         CompletableFuture<Void> unwritten = one.member.broadcast("b").toCompletableFuture();
         one.member.leave();
         assertThat(unwritten).isCompletedExceptionally();
+        assertThat(one.member.broadcast("c").toCompletableFuture()).isCompletedExceptionally();
     }
 
     @Test

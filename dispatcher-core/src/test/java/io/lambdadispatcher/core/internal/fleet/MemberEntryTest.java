@@ -23,6 +23,16 @@ class MemberEntryTest {
         assertThat(MemberEntry.parse(ENTRY.text())).isEqualTo(ENTRY);
     }
 
+    /** During an upgrade, dispatchers read the entries of the version before. */
+    @Test
+    void should_read_an_entry_without_messages() {
+        String before = ENTRY.text().replaceFirst(",\"told\".*", "}");
+        assertThat(before).endsWith("}}");
+        assertThat(MemberEntry.parse(before))
+                .isEqualTo(new MemberEntry(
+                        7, ENTRY.addresses(), ENTRY.zone(), ENTRY.version(), ENTRY.demands(), 0, List.of()));
+    }
+
     @Test
     void should_name_what_it_cannot_read() {
         assertThatThrownBy(() -> MemberEntry.parse("{}")).hasMessage("a member is missing");

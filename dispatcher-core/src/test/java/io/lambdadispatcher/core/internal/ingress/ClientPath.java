@@ -379,6 +379,7 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
                                 channel.eventLoop(),
                                 context().account(),
                                 request.build(),
+                                null,
                                 Duration.ofSeconds(30),
                                 new DeadlineQueue<>(channel.eventLoop(), 0, unread -> {}))
                         .toCompletableFuture();
