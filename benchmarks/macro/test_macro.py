@@ -632,10 +632,12 @@ class CostsTest(unittest.TestCase):
 
     def test_simulation_of_the_controller_knows_what_it_compares_with(self):
         test = costs.ROOT / "dispatcher-core/src/test/java/io/lambdadispatcher/core/internal/capacity/simulate/BurstSimulationTest.java"
-        model = costs.Model(costs.IO)
-        traffic = costs.bursty(costs.recorded("elb").scaled(50))
-        seconds, _, _ = model.lives(traffic, [max(0, rate - 60) for rate in traffic.rates])
-        self.assertIn(f"/ {round(seconds):_})", test.read_text())
+        for mean, base, count in ((50, 60, 4032), (400, 450, 288)):
+            rates = self.elb.scaled(mean).rates
+            first = max(0, min(len(rates) - count, rates.index(max(rates)) - count // 2))
+            traffic = costs.bursty(dataclasses.replace(self.elb, rates=rates[first : first + count]))
+            seconds, _, _ = self.model.lives(traffic, [max(0, rate - base) for rate in traffic.rates])
+            self.assertIn(f'"{mean}, {base}, {count}, {round(seconds)}, ', test.read_text())
 
     def test_base_for_the_price_of_fargate_costs_more_if_containers_are_cheaper(self):
         """As choose-the-size-of-the-base.md says. A base is paid always, what exceeds it only when it does."""

@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Flow;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads one body to its end, or until nobody waits for the result. Called on one event loop.
@@ -14,14 +15,14 @@ import java.util.function.Supplier;
 final class ReadBody<T> implements Flow.Subscriber<ByteBuf> {
     private final CompletableFuture<T> result;
     private final Consumer<ByteBuf> onPart;
-    private final Supplier<T> onEnd;
+    private final Supplier<@Nullable T> onEnd;
 
     /**
      * @param result receives what {@code onEnd} returns
      * @param onPart called with each part, which this class releases. If it throws, that is the
      *     result
      */
-    ReadBody(CompletableFuture<T> result, Consumer<ByteBuf> onPart, Supplier<T> onEnd) {
+    ReadBody(CompletableFuture<T> result, Consumer<ByteBuf> onPart, Supplier<@Nullable T> onEnd) {
         this.result = result;
         this.onPart = onPart;
         this.onEnd = onEnd;
