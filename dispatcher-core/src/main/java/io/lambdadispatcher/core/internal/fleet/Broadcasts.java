@@ -24,7 +24,7 @@ final class Broadcasts {
     /** So that nobody can fill the entry, which is written every second. */
     private static final int MOST_MESSAGES = 20;
 
-    /** A dispatcher that reads nothing for so long has lost its place in the fleet. */
+    /** Each dispatcher that can reach the ledger reads it many times in this period. */
     private static final long KEPT_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private static final int MOST_SENDERS = 1000;

@@ -149,9 +149,9 @@ class BurstSimulationTest {
     }
 
     /**
-     * The model of docs/explanation/cost.md has launched workers for so long that carry what
-     * exceeds the base, for all of the traffic, and for the day of the peak; test_macro.py
-     * calculates it.
+     * Compares with the model of docs/explanation/cost.md, for all of the traffic and for the day
+     * of the peak: the total time of launched workers that carry what exceeds the base.
+     * test_macro.py calculates it with the model.
      */
     @ParameterizedTest
     @CsvSource({"50, 60, 4032, 1205935, 1.13", "400, 450, 288, 653702, 0.58"})
