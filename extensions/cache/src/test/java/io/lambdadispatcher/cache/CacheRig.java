@@ -3,6 +3,7 @@ package io.lambdadispatcher.cache;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.filter.FilterLoop;
 import io.lambdadispatcher.core.internal.filter.RequestFilters;
@@ -266,8 +267,8 @@ final class CacheRig {
         }
 
         @Override
-        public Object client(Http2Headers requestHead) {
-            return key;
+        public Requester requester() {
+            return Requester.named(key);
         }
 
         @Override

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.embed;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.LoopFuture;
@@ -56,7 +57,7 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
     private final RequestBody requestBody = new RequestBody();
     private final ResponseBody responseBody = new ResponseBody(this);
     private @Nullable CompletionStage<Map<String, List<String>>> requestTrailers;
-    private final Object client;
+    private final Requester requester;
     private @Nullable RequestSink request;
     private final ContentLength requestLength = new ContentLength();
     private @Nullable Future<?> unreadTimer;
@@ -65,7 +66,7 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
     private EmbeddedExchange(
             EventLoop loop,
             DispatchRequest request,
-            Object client,
+            Requester requester,
             Duration unreadTimeout,
             DeadlineQueue<EmbeddedExchange> undelivered) {
         String named = request.client();
@@ -74,7 +75,7 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
         this.trailers = new LoopFuture<>(loop);
         this.unreadTimeout = unreadTimeout;
         this.undelivered = undelivered;
-        this.client = named == null ? client : named;
+        this.requester = named == null ? requester : Requester.named(named);
         response.whenComplete((answer, error) -> {
             if (response.isCancelled()) {
                 cancel();
@@ -101,8 +102,8 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
             @Nullable Object client,
             Duration unreadTimeout,
             DeadlineQueue<EmbeddedExchange> undelivered) {
-        EmbeddedExchange exchange =
-                new EmbeddedExchange(loop, request, client == null ? EMBEDDER : client, unreadTimeout, undelivered);
+        Requester requester = client == null ? Requester.EMBEDDING_PROGRAM : Requester.named(client);
+        EmbeddedExchange exchange = new EmbeddedExchange(loop, request, requester, unreadTimeout, undelivered);
         Http2Headers head = RequestHeaders.head(request);
         Runnable open = () -> exchange.open(opener, request, head);
         if (!(client == null ? exchange.onLoop(open) : Loops.execute(loop, open))) {
@@ -173,8 +174,8 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
     }
 
     @Override
-    public Object client(Http2Headers head) {
-        return client;
+    public Requester requester() {
+        return requester;
     }
 
     @Override

@@ -237,7 +237,7 @@ final class LoopDispatch implements ExchangeOpener {
         String function = target == null ? null : target.function();
         FunctionOpener opener = function == null ? null : functions.get(function);
         if (function != null) {
-            response.onRouted(function);
+            response.requester().onRouted(function);
         }
         if (closed != null) {
             return fail(function, head, response, closed);

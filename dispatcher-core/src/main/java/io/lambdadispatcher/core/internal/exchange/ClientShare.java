@@ -26,7 +26,7 @@ public final class ClientShare {
 
     ClientShare(Object key) {
         this.key = key;
-        this.trusted = key == ResponseSink.EMBEDDER;
+        this.trusted = key == Requester.EMBEDDER;
     }
 
     /** Returns a share that belongs to no client. */

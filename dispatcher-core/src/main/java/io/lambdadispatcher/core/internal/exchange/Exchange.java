@@ -93,7 +93,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
      */
     public static Exchange begin(
             ExchangeOwner owner, Http2Headers head, boolean bodyless, ResponseSink response, TrafficPolicy policy) {
-        Exchange ended = response.takeEndedExchange();
+        Exchange ended = response.requester().takeEndedExchange();
         if (ended == null || ended.owner != owner || ended.shared || ended.state != State.ENDED) {
             return new Exchange(owner, head, bodyless, response, policy);
         }
@@ -279,7 +279,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
 
     /** Returns a key that is equal for all requests of one client. */
     Object client() {
-        return response.client(head.fields());
+        return response.requester().key(head.fields());
     }
 
     /** Returns when the request arrived, by the event loop's clock. */
@@ -555,6 +555,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
             attempts.report(startNanos, owner.nanoTime());
             report.onRequest(head.fields(), body.bytes(), place.sessionResult());
             report.onEnd(outcome, failure, response);
+            report.passOn();
         }
     }
 
@@ -572,9 +573,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
                 state == State.WAITING ? null : attempts.workerId(),
                 head.methodText(),
                 head.pathText(),
-                response.remoteAddress(),
+                response.requester().remoteAddress(),
                 head.textOf(policy.admission().tenantHeader()),
-                response.protocol(),
+                response.requester().protocol(),
                 owner.nanoTime() - startNanos,
                 attempts.count(),
                 body.bytes(),

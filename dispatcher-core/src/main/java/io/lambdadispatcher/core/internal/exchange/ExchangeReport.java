@@ -16,10 +16,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What an observer is told of one request: plain data, which decides nothing. Whoever serves the
- * request notes what happens, and {@link #onEnd} passes it all on, if the observer follows the
+ * request notes what happens, and {@link #passOn} passes it all on, if the observer follows the
  * request. Then it can serve the next request. Confined to the client's event loop.
  */
-final class ExchangeReport extends AttemptsReport implements ExchangeStart, Cloneable {
+public final class ExchangeReport extends AttemptsReport implements ExchangeStart, Cloneable {
 
     private final @Nullable String function;
 
@@ -44,7 +44,7 @@ final class ExchangeReport extends AttemptsReport implements ExchangeStart, Clon
     private long totalNanos;
 
     /** @param function {@code null} = the request has none */
-    ExchangeReport(@Nullable String function) {
+    public ExchangeReport(@Nullable String function) {
         this.function = function;
     }
 
@@ -68,8 +68,9 @@ final class ExchangeReport extends AttemptsReport implements ExchangeStart, Clon
     }
 
     private void onClient(ResponseSink client) {
-        remoteAddress = client.remoteAddress();
-        protocol = client.protocol();
+        Requester requester = client.requester();
+        remoteAddress = requester.remoteAddress();
+        protocol = requester.protocol();
     }
 
     boolean isFollowed() {
@@ -104,18 +105,28 @@ final class ExchangeReport extends AttemptsReport implements ExchangeStart, Clon
         totalNanos = endNanos;
     }
 
-    /** Passes the report on, if the observer follows the request. */
-    void onEnd(Outcome how, @Nullable Failure why, ResponseSink client) {
-        onEnd(how, why, client.substitute(status, why), client);
+    /** A filter has encoded the response for the client. */
+    public void setContentEncoding(String encoding) {
+        contentEncoding = encoding;
     }
 
     /** @param instead what the client gets in place of this end; {@code null} = nothing else */
-    void onEnd(Outcome how, @Nullable Failure why, @Nullable Substitute instead, ResponseSink client) {
+    public void setSubstitute(@Nullable Substitute instead) {
+        substitute = instead;
+    }
+
+    /** Notes the end, and what stages in front know of it. {@link #passOn} follows. */
+    void onEnd(Outcome how, @Nullable Failure why, ResponseSink client) {
         outcome = how;
         failure = why;
-        substitute = instead;
+        substitute = null;
+        contentEncoding = null;
         onClient(client);
-        contentEncoding = client.contentEncoding();
+        client.complete(this, why);
+    }
+
+    /** Passes the report on, if the observer follows the request. */
+    void passOn() {
         try {
             if (listener != null) {
                 listener.onEnd(this);

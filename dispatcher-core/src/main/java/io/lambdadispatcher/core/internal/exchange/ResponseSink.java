@@ -1,10 +1,7 @@
 package io.lambdadispatcher.core.internal.exchange;
 
-import io.lambdadispatcher.core.observe.ClientProtocol;
-import io.lambdadispatcher.core.observe.Substitute;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
-import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,61 +11,19 @@ import org.jspecify.annotations.Nullable;
  * the event loop.
  */
 public interface ResponseSink {
-    /** Key of all requests of the embedding program that name no client. */
-    Object EMBEDDER = new Object();
+    /** Returns who has sent the request. */
+    default Requester requester() {
+        return Requester.EMBEDDING_PROGRAM;
+    }
 
     /**
-     * Returns a key that is equal for all requests of one client, and only for those. Called only
-     * if the request is queued, if its body does not arrive together with its headers, or if it
-     * passes a filter of the program.
+     * Adds to the report what only stages in front of the exchange know: how they have encoded the
+     * response, and what the client receives instead of this end. Called before {@link #onFailure},
+     * only if the end is reported.
      *
-     * @param head request headers, as in {@link ExchangeOpener#open}
-     */
-    default Object client(Http2Headers head) {
-        return EMBEDDER;
-    }
-
-    /** Tells a client's sink which function gets its request, before all other calls. */
-    default void onRouted(String function) {}
-
-    /**
-     * Returns the client's address, which a load balancer may have named; {@code null} for the
-     * embedding program.
-     */
-    default @Nullable SocketAddress remoteAddress() {
-        return null;
-    }
-
-    default ClientProtocol protocol() {
-        return ClientProtocol.EMBEDDED;
-    }
-
-    /**
-     * Hands over the exchange of the sink's previous request, which has ended and can serve this
-     * one; {@code null} if there is none.
-     */
-    default @Nullable Exchange takeEndedExchange() {
-        return null;
-    }
-
-    /**
-     * Returns what the client receives instead of this end of the exchange; {@code null} = the end
-     * itself. Called before {@link #onFailure}, only if the end is reported.
-     *
-     * @param status the status that {@link #onHead} received; 0 = it was not called
      * @param failure what {@link #onFailure} is about to receive; {@code null} = it is not called
      */
-    default @Nullable Substitute substitute(int status, @Nullable Failure failure) {
-        return null;
-    }
-
-    /**
-     * Returns how a filter has encoded the response for the client; {@code null} = none has. Called
-     * after {@link #onHead}, only if the end is reported.
-     */
-    default @Nullable String contentEncoding() {
-        return null;
-    }
+    default void complete(ExchangeReport report, @Nullable Failure failure) {}
 
     /**
      * A worker has been found for the first attempt. Called again if this worker had no room.

@@ -22,8 +22,7 @@ public record UnsentExchange(@Nullable String function, Http2Headers headers, Re
      * @param waitedNanos time since the request arrived
      */
     public void reportFailed(DispatcherObserver observer, Failure failure, long waitedNanos) {
-        Substitute substitute = response.substitute(0, failure);
-        report(observer, 0, Outcome.FAILED, failure, substitute, 0, waitedNanos);
+        report(observer, 0, Outcome.FAILED, failure, null, 0, waitedNanos);
     }
 
     /**
@@ -60,7 +59,11 @@ public record UnsentExchange(@Nullable String function, Http2Headers headers, Re
             report.onHead(status, -1, false);
             report.onData(bytes);
             report.onTimes(waitedNanos, waitedNanos);
-            report.onEnd(outcome, failure, substitute, response);
+            report.onEnd(outcome, failure, response);
+            if (failure == null) {
+                report.setSubstitute(substitute);
+            }
+            report.passOn();
         }
     }
 }

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.filter;
 
+import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.policy.DeadlineHeaders;
 import io.lambdadispatcher.core.internal.policy.DeadlineRule;
@@ -37,11 +38,10 @@ import org.jspecify.annotations.Nullable;
  * #send} and {@link #report}.
  */
 final class FilterContext implements RequestContext {
-    private final ResponseSink client;
     private final FilterLoop home;
 
-    /** Asked for early: when a filter sends, the client's side may serve its next request. */
-    private final Object clientKey;
+    /** A copy: when a filter sends, the client's side may serve its next request. */
+    private final Requester requester;
 
     private Http2Headers head;
     private boolean copied;
@@ -57,9 +57,8 @@ final class FilterContext implements RequestContext {
 
     FilterContext(Http2Headers head, ResponseSink client, FilterLoop home) {
         this.head = head;
-        this.client = client;
         this.home = home;
-        clientKey = client.client(head);
+        requester = client.requester().copy(head);
     }
 
     /** The router has chosen. It may have replaced the path. */
@@ -74,8 +73,8 @@ final class FilterContext implements RequestContext {
         body = hasBody;
     }
 
-    Object clientKey() {
-        return clientKey;
+    Requester requester() {
+        return requester;
     }
 
     /** Returns the policy with less time, because a filter has waited. Its headers say so, too. */
@@ -177,12 +176,12 @@ final class FilterContext implements RequestContext {
 
     @Override
     public @Nullable SocketAddress remoteAddress() {
-        return client.remoteAddress();
+        return requester.remoteAddress();
     }
 
     @Override
     public ClientProtocol protocol() {
-        return client.protocol();
+        return requester.protocol();
     }
 
     @Override
@@ -254,7 +253,7 @@ final class FilterContext implements RequestContext {
     @Override
     public CompletionStage<DispatchResponse> send(String to, DispatchRequest request) {
         try {
-            return home.send(to, request, clientKey);
+            return home.send(to, request, requester.key(head));
         } catch (IllegalArgumentException e) {
             return CompletableFuture.failedFuture(e);
         }
@@ -268,7 +267,7 @@ final class FilterContext implements RequestContext {
         Http2Headers own = new FlatHeaders().add(head);
         own.method(AsciiString.of(method)).remove(HttpHeaderNames.CONTENT_LENGTH);
         home.loop().execute(() -> {
-            GoneClient none = GoneClient.withoutClient(clientKey);
+            GoneClient none = new GoneClient(Requester.named(requester.key(own)), null);
             FilterContext copy = new FilterContext(own, none, home);
             stage.fork(copy, none, its, () -> Decision.pass(follower.apply(copy)));
         });

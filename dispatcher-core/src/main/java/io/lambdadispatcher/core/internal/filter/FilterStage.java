@@ -133,7 +133,7 @@ record FilterStage(
         if (response instanceof GoneClient gone) {
             gone.request(request);
         }
-        request.begin(pass);
+        request.decideBy(pass);
     }
 
     @Override
@@ -145,7 +145,7 @@ record FilterStage(
                 response instanceof FilteredRequest outer ? outer.context() : new FilterContext(head, response, home);
         context.setFunction(function);
         FilteredRequest request = new FilteredRequest(this, context, end, response, policy);
-        request.begin(() -> filter.onRequest(context));
+        request.decideBy(() -> filter.onRequest(context));
         return request;
     }
 

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.filter;
 
+import io.lambdadispatcher.core.internal.exchange.ExchangeReport;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
@@ -101,10 +102,6 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
 
     // The decision.
 
-    void begin(Supplier<Decision> first) {
-        decideBy(first);
-    }
-
     private void decide(@Nullable Decision decision) {
         if (decision instanceof Decision.Pass pass) {
             if (refusal != null) {
@@ -132,7 +129,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         }
     }
 
-    private void decideBy(Supplier<Decision> source) {
+    void decideBy(Supplier<Decision> source) {
         Decision decision;
         try {
             decision = source.get();
@@ -371,7 +368,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     public void cancel(ErrorCode code) {
         State before = state;
         if (requestEnded && (before == State.OPENING || before == State.PASSED) && stage.isWantedBy(follower)) {
-            outer = GoneClient.of(outer, context.clientKey(), this);
+            outer = new GoneClient(context.requester(), this);
             giveBack(response.sendersOf(Integer.MAX_VALUE));
             return;
         }
@@ -445,17 +442,18 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     }
 
     @Override
-    public @Nullable Substitute substitute(int status, @Nullable Failure failure) {
+    public void complete(ExchangeReport report, @Nullable Failure failure) {
         if (failure != null) {
             replaces(failure);
         }
         Substitute its = replacement.substitute();
-        return its == null ? outer.substitute(status, failure) : outer instanceof GoneClient ? null : its;
-    }
-
-    @Override
-    public @Nullable String contentEncoding() {
-        return encoding == null ? outer.contentEncoding() : encoding;
+        outer.complete(report, its == null ? failure : null);
+        if (its != null) {
+            report.setSubstitute(outer instanceof GoneClient ? null : its);
+        }
+        if (encoding != null) {
+            report.setContentEncoding(encoding);
+        }
     }
 
     @Override

@@ -1,13 +1,11 @@
 package io.lambdadispatcher.core.internal.filter;
 
-import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.core.internal.exchange.ExchangeReport;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
-import io.lambdadispatcher.core.observe.ClientProtocol;
-import io.lambdadispatcher.core.observe.Substitute;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
-import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,38 +18,13 @@ interface ForwardingSink extends ResponseSink {
     ResponseSink outer();
 
     @Override
-    default Object client(Http2Headers head) {
-        return outer().client(head);
+    default Requester requester() {
+        return outer().requester();
     }
 
     @Override
-    default void onRouted(String function) {
-        outer().onRouted(function);
-    }
-
-    @Override
-    default @Nullable SocketAddress remoteAddress() {
-        return outer().remoteAddress();
-    }
-
-    @Override
-    default ClientProtocol protocol() {
-        return outer().protocol();
-    }
-
-    @Override
-    default @Nullable Exchange takeEndedExchange() {
-        return outer().takeEndedExchange();
-    }
-
-    @Override
-    default @Nullable Substitute substitute(int status, @Nullable Failure failure) {
-        return outer().substitute(status, failure);
-    }
-
-    @Override
-    default @Nullable String contentEncoding() {
-        return outer().contentEncoding();
+    default void complete(ExchangeReport report, @Nullable Failure failure) {
+        outer().complete(report, failure);
     }
 
     @Override

@@ -2,11 +2,10 @@ package io.lambdadispatcher.core.internal.filter;
 
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
-import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
-import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,27 +13,13 @@ import org.jspecify.annotations.Nullable;
  * It takes everything at once. Confined to the event loop of the request.
  */
 final class GoneClient implements ResponseSink {
-    private final Object key;
-    private final @Nullable SocketAddress remoteAddress;
-    private final ClientProtocol protocol;
+    private final Requester requester;
     private @Nullable RequestSink request;
 
-    private GoneClient(
-            Object key, @Nullable SocketAddress remoteAddress, ClientProtocol protocol, @Nullable RequestSink request) {
-        this.key = key;
-        this.remoteAddress = remoteAddress;
-        this.protocol = protocol;
+    /** @param request of a client that has left; {@code null} = there is none yet */
+    GoneClient(Requester requester, @Nullable RequestSink request) {
+        this.requester = requester;
         this.request = request;
-    }
-
-    /** Takes the place of a client that may serve another request from now on. */
-    static GoneClient of(ResponseSink client, Object key, RequestSink request) {
-        return new GoneClient(key, client.remoteAddress(), client.protocol(), request);
-    }
-
-    /** @param key of the client in whose limits the request counts */
-    static GoneClient withoutClient(Object key) {
-        return new GoneClient(key, null, ClientProtocol.EMBEDDED, null);
     }
 
     void request(RequestSink its) {
@@ -42,18 +27,8 @@ final class GoneClient implements ResponseSink {
     }
 
     @Override
-    public Object client(Http2Headers head) {
-        return key;
-    }
-
-    @Override
-    public @Nullable SocketAddress remoteAddress() {
-        return remoteAddress;
-    }
-
-    @Override
-    public ClientProtocol protocol() {
-        return protocol;
+    public Requester requester() {
+        return requester;
     }
 
     @Override

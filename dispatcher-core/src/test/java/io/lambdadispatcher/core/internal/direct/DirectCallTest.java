@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -539,8 +540,8 @@ class DirectCallTest {
         }
 
         @Override
-        public Object client(Http2Headers head) {
-            return name;
+        public Requester requester() {
+            return Requester.named(name);
         }
 
         @Override

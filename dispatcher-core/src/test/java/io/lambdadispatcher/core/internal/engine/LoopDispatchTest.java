@@ -62,7 +62,7 @@ class LoopDispatchTest {
         FunctionOpener function = new FunctionOpener() {
             @Override
             public RequestSink open(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy policy) {
-                clients.add(response.client(head));
+                clients.add(response.requester().key(head));
                 return new DiscardingSink();
             }
 

@@ -39,6 +39,8 @@ class ExchangeTest {
             Class<?> result = method.getReturnType();
             if (result == Exchange.class) {
                 return ended;
+            } else if (result == Requester.class) {
+                return stub(Requester.class, ended);
             } else if (result == boolean.class) {
                 return method.getName().equals("equals") && self == args[0];
             }

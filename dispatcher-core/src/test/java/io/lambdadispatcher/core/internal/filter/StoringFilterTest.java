@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
@@ -62,8 +63,8 @@ class StoringFilterTest {
         private @Nullable Http2Headers head;
 
         @Override
-        public Object client(Http2Headers given) {
-            return "the client's key";
+        public Requester requester() {
+            return Requester.named("the client's key");
         }
 
         @Override
@@ -213,7 +214,7 @@ class StoringFilterTest {
         call.response.onData(ascii("error"), true);
         request.responseTaken(3);
         assertThat(call.log).hasToString("end taken 5");
-        assertThat(call.response.substitute(500, null)).isEqualTo(Substitute.STALE);
+        assertThat(SilentClient.endOf(call.response, null).substitute()).isEqualTo(Substitute.STALE);
         assertThat(asked).containsExactly("500 null");
         assertThat(seen).containsExactly("end null");
     }
@@ -225,7 +226,7 @@ class StoringFilterTest {
         open(replacing(asked));
         ScriptedFunction.Call call = function.only();
         Failure failure = new Failure(Failure.Kind.WORKER_LOST, "for the test");
-        assertThat(call.response.substitute(0, failure)).isEqualTo(Substitute.STALE);
+        assertThat(SilentClient.endOf(call.response, failure).substitute()).isEqualTo(Substitute.STALE);
         call.response.onFailure(failure);
         assertThat(client.log).hasToString("203 old$");
         assertThat(asked).containsExactly("502 worker_lost");
@@ -261,7 +262,7 @@ class StoringFilterTest {
         assertThat(client.log).hasToString("200 ab ");
         request.responseTaken(2);
         assertThat(call.log).as("once").hasToString("end taken 2 taken 3");
-        assertThat(call.response.client(head())).isEqualTo("the client's key");
+        assertThat(call.response.requester().key(head())).isEqualTo("the client's key");
         follower.wanted = false;
         call.response.onData(ascii("f"), false);
         assertThat(call.log.toString()).endsWith(" cancelled");
@@ -308,8 +309,8 @@ class StoringFilterTest {
         assertThat(call.head.method()).hasToString("PUT");
         assertThat(call.head.path()).hasToString("/");
         assertThat(call.head.contains("x-asked")).isFalse();
-        assertThat(call.response.client(call.head)).isEqualTo("the client's key");
-        assertThat(call.response.remoteAddress()).isNull();
+        assertThat(call.response.requester().key(call.head)).isEqualTo("the client's key");
+        assertThat(call.response.requester().remoteAddress()).isNull();
         call.respond(200, false);
         call.response.onData(ascii("new"), true);
         assertThat(call.log).hasToString("end taken 3");

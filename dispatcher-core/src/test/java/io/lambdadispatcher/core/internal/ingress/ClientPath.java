@@ -137,7 +137,7 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
 
     /** Says which function gets the request, as the router does. */
     final void route(String function) {
-        response.onRouted(function);
+        response.requester().onRouted(function);
     }
 
     /** Returns the headers of the dispatcher's own answer. */

@@ -119,7 +119,7 @@ class ProxyHeaderTest {
                 true,
                 loop -> (head, end, response) -> {
                     heads.add(head);
-                    clients.add(response.remoteAddress());
+                    clients.add(response.requester().remoteAddress());
                     response.onHead(new DefaultHttp2Headers().status("204"), true);
                     return new DiscardingSink();
                 },

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -44,8 +45,8 @@ class FairnessTest extends OnTwoLoops {
                 .path(path);
         return shard.open(head, true, new SilentClient() {
             @Override
-            public Object client(Http2Headers given) {
-                return client;
+            public Requester requester() {
+                return Requester.named(client);
             }
         });
     }

@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.policy.ClientSession;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -199,8 +200,8 @@ class PermitsTest {
     private static ResponseSink named(String name) {
         return new SilentClient() {
             @Override
-            public Object client(Http2Headers head) {
-                return name;
+            public Requester requester() {
+                return Requester.named(name);
             }
         };
     }

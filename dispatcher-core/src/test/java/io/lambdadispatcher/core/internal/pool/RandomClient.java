@@ -4,8 +4,10 @@ import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.policy.DeadlineHeaders;
+import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.options.TrafficPolicy;
@@ -13,13 +15,14 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** Sends one request at random, and checks its response and what is reported about it. */
-final class RandomClient implements ResponseSink {
+final class RandomClient implements ResponseSink, Requester {
     /** More than the queue timeout of any function. */
     private static final long MAX_QUEUE_NANOS = TimeUnit.SECONDS.toNanos(4);
 
@@ -211,8 +214,23 @@ final class RandomClient implements ResponseSink {
     // What it gets.
 
     @Override
-    public Object client(Http2Headers requestHead) {
+    public Requester requester() {
+        return this;
+    }
+
+    @Override
+    public Object key(Http2Headers requestHead) {
         return key;
+    }
+
+    @Override
+    public @Nullable SocketAddress remoteAddress() {
+        return null;
+    }
+
+    @Override
+    public ClientProtocol protocol() {
+        return ClientProtocol.EMBEDDED;
     }
 
     @Override

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -404,8 +405,8 @@ class SharesPropertyTest {
         }
 
         @Override
-        public Object client(Http2Headers head) {
-            return client;
+        public Requester requester() {
+            return Requester.named(client);
         }
 
         @Override

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
-import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
@@ -105,8 +105,8 @@ class SharesTest extends OnTwoLoops {
         }
         return shard.open(head, end, new SilentClient() {
             @Override
-            public Object client(Http2Headers given) {
-                return client;
+            public Requester requester() {
+                return Requester.named(client);
             }
 
             @Override
@@ -406,7 +406,7 @@ class SharesTest extends OnTwoLoops {
     @Test
     void should_not_limit_the_embedding_program() {
         worker(here, 100);
-        halfOpen(here, ResponseSink.EMBEDDER, 100);
+        halfOpen(here, Requester.EMBEDDER, 100);
         assertThat(pool.free()).isZero();
     }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
@@ -54,8 +55,8 @@ class WaitingMemoryTest {
                 .path("/");
         return shard.open(head, false, new SilentClient() {
             @Override
-            public Object client(Http2Headers given) {
-                return client;
+            public Requester requester() {
+                return Requester.named(client);
             }
 
             @Override

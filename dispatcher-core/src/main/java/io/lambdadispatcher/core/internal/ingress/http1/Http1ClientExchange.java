@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.ingress.http1;
 
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
@@ -40,7 +41,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** One HTTP/1.1 request and its response, translated to and from HTTP/2's form. Event loop only. */
-final class Http1ClientExchange implements ResponseSink {
+final class Http1ClientExchange implements ResponseSink, Requester {
 
     /**
      * Maximum part of a body that is read and dropped after the response, so that the connection
@@ -282,7 +283,12 @@ final class Http1ClientExchange implements ResponseSink {
     // Calls from the dispatcher.
 
     @Override
-    public Object client(Http2Headers head) {
+    public Requester requester() {
+        return this;
+    }
+
+    @Override
+    public Object key(Http2Headers head) {
         return connection.rules().key(client, head);
     }
 

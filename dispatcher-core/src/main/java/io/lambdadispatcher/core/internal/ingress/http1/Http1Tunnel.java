@@ -2,12 +2,12 @@ package io.lambdadispatcher.core.internal.ingress.http1;
 
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.LoopWatch;
-import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http.TunnelHead;
 import io.lambdadispatcher.wire.http.WebSocketKey;
@@ -25,7 +25,6 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.ssl.SslCloseCompletionEvent;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
-import java.net.SocketAddress;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -94,28 +93,13 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
     // Calls from the worker's side, before the final response headers and for a refusal.
 
     @Override
-    public Object client(Http2Headers head) {
-        return exchange.client(head);
-    }
-
-    @Override
-    public @Nullable SocketAddress remoteAddress() {
-        return exchange.remoteAddress();
-    }
-
-    @Override
-    public ClientProtocol protocol() {
-        return ClientProtocol.HTTP_1;
+    public Requester requester() {
+        return exchange;
     }
 
     @Override
     public void onInterim(Http2Headers head) {
         exchange.onInterim(head);
-    }
-
-    @Override
-    public void onRouted(String function) {
-        exchange.onRouted(function);
     }
 
     @Override

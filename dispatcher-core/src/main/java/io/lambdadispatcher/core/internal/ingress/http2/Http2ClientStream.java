@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.ingress.http2;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
@@ -39,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  * One request of an HTTP/2 client and its response. When both have ended, the object is reused for
  * the connection's next request. Event loop only.
  */
-final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
+final class Http2ClientStream implements ResponseSink, Requester, DataOutlet.Listener {
 
     private enum State {
         /** No response headers were sent. */
@@ -367,7 +368,12 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     // Calls from the dispatcher.
 
     @Override
-    public Object client(Http2Headers head) {
+    public Requester requester() {
+        return this;
+    }
+
+    @Override
+    public Object key(Http2Headers head) {
         return connection.rules().key(client, head);
     }
 
