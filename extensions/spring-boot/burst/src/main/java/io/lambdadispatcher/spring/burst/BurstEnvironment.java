@@ -50,6 +50,7 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
 
     private static final String TLS_CERTIFICATE = "lambda-dispatcher.public.tls.certificate";
     private static final String MANAGEMENT_PORT = "management.server.port";
+    private static final String CONCURRENCY = PREFIX + ".base-concurrency";
     private static final int SECRET_BYTES = 32;
     private static final Logger log = LoggerFactory.getLogger(BurstEnvironment.class);
 
@@ -105,9 +106,11 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
     /** Returns the values of properties that are not set. */
     private static Map<String, Object> base(
             ConfigurableEnvironment environment, BurstProperties properties, Map<String, Object> values) {
-        require("base-concurrency", properties.baseConcurrency(), 1_000);
+        int concurrency = concurrency(environment, properties);
+        require("base-concurrency", concurrency, 1_000);
         require("max-workers", properties.maxWorkers(), 100_000);
         values.put(ROLE, "base");
+        values.put(CONCURRENCY, concurrency);
         values.put(BEHIND_PROXY, isBehindProxy(environment));
         webServer(environment, values);
         values.put(
@@ -116,7 +119,7 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
         values.put("lambda-dispatcher.worker.addresses", workerAddress(environment));
         values.put("lambda-dispatcher.worker.function", "${lambda-dispatcher.function.name}");
         values.put("lambda-dispatcher.worker.secret", "${lambda-dispatcher.workers.secret}");
-        values.put("lambda-dispatcher.worker.streams", properties.baseConcurrency());
+        values.put("lambda-dispatcher.worker.streams", concurrency);
 
         Map<String, Object> defaults = new LinkedHashMap<>();
         String host = environment.getProperty("server.address", "0.0.0.0");
@@ -135,6 +138,23 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
             values.put("lambda-dispatcher.function.lambda", properties.function());
         }
         return defaults;
+    }
+
+    /**
+     * By default not more than the threads of the web server, so that requests wait in the
+     * dispatcher, which can send them to workers, instead of the web server.
+     */
+    private static int concurrency(ConfigurableEnvironment environment, BurstProperties properties) {
+        int concurrency = properties.baseConcurrency();
+        if (environment.containsProperty(CONCURRENCY)
+                || environment.getProperty("spring.threads.virtual.enabled", Boolean.class, false)) {
+            return concurrency;
+        }
+        int most = concurrency;
+        for (String server : List.of("tomcat", "jetty")) {
+            most = Math.min(most, environment.getProperty("server." + server + ".threads.max", Integer.class, most));
+        }
+        return most;
     }
 
     private static void require(String property, int value, int maximum) {

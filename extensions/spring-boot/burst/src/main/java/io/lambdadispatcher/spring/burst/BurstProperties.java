@@ -11,7 +11,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     :alias or :version. With local, workers are processes on this machine. Without a value, the
  *     application serves alone, without a dispatcher.
  * @param baseConcurrency Number of requests that the application serves concurrently before
- *     workers are launched, 1 to 1000. A launched worker serves as many.
+ *     workers are launched, 1 to 1000. A launched worker serves as many. The default is the number
+ *     of threads of the web server, if it is less than 100.
  * @param maxWorkers Maximum number of launched workers, 1 to 100000. While workers are being
  *     replaced, there can be up to twice as many.
  */

@@ -94,6 +94,22 @@ class BurstEnvironmentTest {
                 "server.forward-headers-strategy=native");
     }
 
+    /** What waits for a thread of the web server cannot go to a launched worker. */
+    @ParameterizedTest
+    @CsvSource({
+        "server.tomcat.threads.max=20, any=any, 20",
+        "server.jetty.threads.max=20, any=any, 20",
+        "server.tomcat.threads.max=200, any=any, 100",
+        "server.tomcat.threads.max=20, spring.threads.virtual.enabled=true, 100",
+        "server.tomcat.threads.max=20, lambda-dispatcher.burst.base-concurrency=50, 50",
+    })
+    void should_take_as_many_requests_as_the_web_server_has_threads(String threads, String more, String concurrency) {
+        assertProperties(
+                prepared("lambda-dispatcher.burst.function=local", threads, more),
+                "lambda-dispatcher.worker.streams=" + concurrency,
+                "lambda-dispatcher.burst.base-concurrency=" + concurrency);
+    }
+
     @Test
     void should_serve_https_on_the_port_of_the_application() {
         assertProperties(
