@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.spring.worker.WorkerLimit;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.testkit.EachRelease;
 import jakarta.servlet.http.HttpServletRequest;
@@ -300,6 +301,10 @@ class BurstApplicationTest {
         }
     }
 
+    private static PoolSnapshot pool(ConfigurableApplicationContext application) {
+        return application.getBean(Dispatcher.class).pools().get(0);
+    }
+
     private static int launches(ConfigurableApplicationContext application) {
         return application.getBean(Dispatcher.class).capacity().stream()
                 .mapToInt(CapacitySnapshot::launchesInLastMinute)
@@ -341,6 +346,30 @@ class BurstApplicationTest {
             // The worker learns a moment after the dispatcher that it is ready.
             Await.until("it is healthy", () -> status(health) == 200);
             assertThat(body(health)).contains("\"status\":\"UP\"");
+        }
+    }
+
+    /** As if a dependency were slow. What exceeds the limit could go to launched workers. */
+    @Test
+    void should_take_as_many_requests_as_the_application_says() {
+        Shop.gate = new CountDownLatch(1);
+        Shop.SLOW.set(0);
+        try (ConfigurableApplicationContext application = run()) {
+            WorkerLimit limit = application.getBean(WorkerLimit.class);
+            limit.limit(3);
+            Await.until(
+                    "the dispatcher knows the limit", () -> pool(application).free() == 3);
+            List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+            for (int i = 0; i < 10; i++) {
+                answers.add(client.sendAsync(request("/slow").build(), BodyHandlers.ofString()));
+            }
+            Await.until("the others wait", () -> pool(application).queued() == 7);
+            assertThat(Shop.SLOW).hasValue(3);
+            limit.limit(50);
+            Await.until("none waits", () -> Shop.SLOW.get() == 10);
+            Shop.gate.countDown();
+            answers.forEach(answer -> assertThat(answer.join().body()).isEqualTo("slow"));
+            assertThatThrownBy(() -> limit.limit(0)).hasMessage("requests: 0, expected 1 or more");
         }
     }
 

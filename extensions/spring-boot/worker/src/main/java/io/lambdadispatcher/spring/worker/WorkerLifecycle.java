@@ -28,6 +28,9 @@ final class WorkerLifecycle implements SmartLifecycle, DisposableBean {
     private final IntConsumer exit;
     private volatile @Nullable Running running;
 
+    /** What the application has set. Guarded by this. */
+    private int limit = Integer.MAX_VALUE;
+
     private record Running(Worker worker, WebHandler handler) {}
 
     /**
@@ -49,6 +52,15 @@ final class WorkerLifecycle implements SmartLifecycle, DisposableBean {
         return now == null ? null : now.worker;
     }
 
+    /** Also before the start of the worker. */
+    synchronized void limit(int requests) {
+        limit = requests;
+        Worker now = worker();
+        if (now != null) {
+            now.limit(requests);
+        }
+    }
+
     @Override
     public boolean isRunning() {
         return running != null;
@@ -59,7 +71,10 @@ final class WorkerLifecycle implements SmartLifecycle, DisposableBean {
         WebHandler handler = LocalServer.handler(application.getEnvironment());
         Worker worker = newWorker(handler);
         Running started = new Running(worker, handler);
-        running = started;
+        synchronized (this) {
+            running = started;
+            worker.limit(limit);
+        }
         worker.start().done().thenAccept(summary -> onEnd(started, summary));
     }
 

@@ -35,8 +35,9 @@ class WorkerAutoConfigurationTest {
         "local.server.port=1"
     };
 
-    private final ApplicationContextRunner runner =
-            new ApplicationContextRunner().withConfiguration(AutoConfigurations.of(WorkerAutoConfiguration.class));
+    private final ApplicationContextRunner runner = new ApplicationContextRunner()
+            .withConfiguration(
+                    AutoConfigurations.of(WorkerAutoConfiguration.class, WorkerLimitAutoConfiguration.class));
 
     @Test
     void should_start_no_worker_unless_a_dispatcher_is_named() {
@@ -44,6 +45,12 @@ class WorkerAutoConfigurationTest {
         runner.withPropertyValues(COMPLETE)
                 .withPropertyValues("lambda-dispatcher.worker.enabled=false")
                 .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(WorkerLifecycle.class));
+    }
+
+    /** So that the application need not know its role. */
+    @Test
+    void should_have_a_limit_without_a_worker() {
+        runner.run(context -> context.getBean(WorkerLimit.class).limit(1));
     }
 
     @Test

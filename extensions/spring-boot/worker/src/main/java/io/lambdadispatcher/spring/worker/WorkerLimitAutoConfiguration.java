@@ -1,0 +1,19 @@
+package io.lambdadispatcher.spring.worker;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.context.annotation.Bean;
+
+/** The {@link WorkerLimit}, which is there in each role, so that the application can rely on it. */
+@AutoConfiguration(after = WorkerAutoConfiguration.class)
+public class WorkerLimitAutoConfiguration {
+    @Bean
+    WorkerLimit workerLimit(ObjectProvider<WorkerLifecycle> lifecycle) {
+        return requests -> {
+            if (requests < 1) {
+                throw new IllegalArgumentException("requests: " + requests + ", expected 1 or more");
+            }
+            lifecycle.ifAvailable(its -> its.limit(requests));
+        };
+    }
+}
