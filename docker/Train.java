@@ -38,7 +38,7 @@ public final class Train {
 
     private static final String JAVA = HOME + "/java/bin/java";
     private static final String SECRET = "only while the image is built, no worker accepts it";
-    /** What {@code dispatcher worker-keys} prints for the secret. */
+    /** What {@code dispatcher worker keys} prints for the secret. */
     private static final String FINGERPRINT = "40ac233af2e9645e5bf18ab2000561c98a7063935ed720e5be4b159745d1341e";
 
     private static final int REQUESTS = 20;

@@ -177,7 +177,7 @@ class ColdStart(Driver):
         command = [self.java, "-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.server.Main"]
         self.dispatcher = Process("dispatcher", [*command, "serve"], None, self.directory, variables)
         self.dispatcher.await_port(public)
-        keys = subprocess.run([*command, "worker-keys"], env={**os.environ, **variables}, capture_output=True, text=True, check=True).stdout
+        keys = subprocess.run([*command, "worker", "keys"], env={**os.environ, **variables}, capture_output=True, text=True, check=True).stdout
         fingerprint = re.search("TLS_FINGERPRINT=(.*)", keys)
         self.access = {"tlsFingerprint": fingerprint[1]} if fingerprint else {"tls": False}
 

@@ -384,8 +384,8 @@ def recycle(scene):
     one = scene.alone()
     before = one.ready_workers()
     scene.begin()
-    one.change("workers", "drain", before[0])
-    one.change("workers", "recycle", "--function", "default")
+    one.change("worker", "drain", before[0])
+    one.change("worker", "recycle", "--function", "default")
     await_that(lambda: len(one.ready_workers()) >= 2 and not set(before) & set(one.ready_workers()), 180, "new workers", one.process)
 
 
@@ -661,12 +661,12 @@ def small_machine(scene):
 @failure("three times the capacity while launching is paused", r"requests of function \S+ are refused", "RequestsFail, LaunchesBlocked")
 def overload_without_launches(scene):
     one = scene.alone(function_worker_concurrency=1, function_max_queued_requests=20, function_max_workers=2)
-    one.change("launching", "off")
+    one.change("launch", "pause")
     scene.begin()
     scene.load.extra = 7
     scene.pass_(10)
     scene.load.extra = 0
-    one.change("launching", "on")
+    one.change("launch", "resume")
 
 
 class Skipped(Exception):

@@ -4,14 +4,16 @@ import io.lambdadispatcher.aws.AwsLocation;
 import io.lambdadispatcher.core.spi.FilterCommand;
 import io.lambdadispatcher.server.config.Settings;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** The commands, as picocli knows them. */
+/** The commands, as picocli knows them: a noun and a verb, except those that are one verb. */
 final class Commands {
     private Commands() {}
 
@@ -41,21 +43,55 @@ final class Commands {
     private static void add(CommandLine line, Map<String, String> environment, Supplier<Termination> termination) {
         line.addSubcommand(new ServeCommand(environment, termination).spec());
         line.addSubcommand(new DemoCommand(environment, termination).spec());
-        line.addSubcommand(new CheckConfigCommand(environment, AwsLocation::requireRegion).spec());
-        line.addSubcommand(new WorkerKeysCommand(environment).spec());
-        line.addSubcommand(FleetInitCommand.fleet(environment));
         line.addSubcommand(new StatusCommand(environment).spec());
-        line.addSubcommand(WorkersCommand.workers(environment));
-        line.addSubcommand(SettingCommand.weights(environment).spec());
-        line.addSubcommand(SettingCommand.launching(environment).spec());
-        line.addSubcommand(SettingCommand.rollout(environment).spec());
-        line.addSubcommand(SettingCommand.logLevel(environment).spec());
-        for (FilterCommand each : Settings.TABLE.filters().commands()) {
-            if (line.getSubcommands().containsKey(each.name())) {
-                throw new IllegalStateException("two commands " + each.name() + ", one of them of a filter");
-            }
-            line.addSubcommand(SettingCommand.ofFilter(each, environment).spec());
+        line.addSubcommand(noun(
+                "config", "Checks settings.", new ConfigCheckCommand(environment, AwsLocation::requireRegion).spec()));
+        line.addSubcommand(noun(
+                "fleet", "Prepares what the dispatchers of a fleet share.", new FleetInitCommand(environment).spec()));
+        line.addSubcommand(noun(
+                "worker",
+                "Drains or replaces workers, or prints the keys of external ones.",
+                WorkerCommand.drain(environment),
+                WorkerCommand.recycle(environment),
+                new WorkerKeysCommand(environment).spec()));
+        line.addSubcommand(noun(
+                "launch",
+                "Pauses or resumes launching of workers.",
+                SettingCommand.pause(environment),
+                SettingCommand.resume(environment)));
+        line.addSubcommand(noun(
+                "rollout",
+                "Stops or resumes the change to another version.",
+                SettingCommand.stopRollout(environment),
+                SettingCommand.resumeRollout(environment)));
+        line.addSubcommand(noun(
+                "weights",
+                "Changes how functions with the same route share requests.",
+                SettingCommand.weights(environment)));
+        line.addSubcommand(noun(
+                "log-level", "Changes the level of the dispatcher's own log.", SettingCommand.logLevel(environment)));
+        // Picocli refuses two commands with the same name.
+        Settings.TABLE.filters().commands().stream()
+                .collect(Collectors.groupingBy(each -> each.name().split(" ")[0], TreeMap::new, Collectors.toList()))
+                .forEach((noun, commands) -> line.addSubcommand(noun(
+                        noun,
+                        commands.stream().map(FilterCommand::summary).collect(Collectors.joining(" ")),
+                        commands.stream()
+                                .map(each -> SettingCommand.ofFilter(each, environment))
+                                .toArray(CommandSpec[]::new))));
+    }
+
+    /** Returns a command that does nothing but have commands, its verbs. */
+    private static CommandSpec noun(String name, String description, CommandSpec... verbs) {
+        CommandSpec noun = CommandSpec.create().name(name);
+        noun.usageMessage()
+                .description(description)
+                .footer("", "dispatcher " + name + " COMMAND --help explains a command.");
+        noun.addOption(help());
+        for (CommandSpec verb : verbs) {
+            noun.addSubcommand(verb.name(), verb);
         }
+        return noun;
     }
 
     static OptionSpec help() {

@@ -9,11 +9,10 @@ import java.io.PrintWriter;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
-import picocli.CommandLine.Model.CommandSpec;
 
 /** Creates the table of a fleet, and prints what a dispatcher needs to use it. */
 final class FleetInitCommand extends SettingsCommand {
-    private FleetInitCommand(Map<String, String> environment) {
+    FleetInitCommand(Map<String, String> environment) {
         super(
                 "fleet init",
                 "Creates the DynamoDB table fleet.table, which the dispatchers of a fleet share. A table that exists"
@@ -22,17 +21,6 @@ final class FleetInitCommand extends SettingsCommand {
                 EnumSet.of(BasicSetting.FLEET),
                 Map.of(),
                 environment);
-    }
-
-    /** Returns the command {@code fleet}, which has this command as its only one. */
-    static CommandSpec fleet(Map<String, String> environment) {
-        CommandSpec fleet = CommandSpec.create().name("fleet");
-        fleet.usageMessage()
-                .description("Prepares what the dispatchers of a fleet share.")
-                .footer("", "dispatcher fleet COMMAND --help explains a command.");
-        fleet.addOption(Commands.help());
-        fleet.addSubcommand("init", new FleetInitCommand(environment).spec());
-        return fleet;
     }
 
     /** A table can be created before anything else is configured. */

@@ -6,11 +6,11 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /**
- * The main class, with the commands {@code serve}, {@code demo}, {@code check-config},
- * {@code worker-keys}, {@code fleet init} and {@code status}, and those that change a running
- * dispatcher: {@code workers drain}, {@code workers recycle}, {@code weights}, {@code launching},
- * {@code rollout}, {@code log-level}, and what filters can be told. See {@link ExitCode} for the
- * exit codes.
+ * The main class, with the commands {@code serve}, {@code demo}, {@code config check},
+ * {@code worker keys}, {@code fleet init} and {@code status}, and those that change a running
+ * dispatcher: {@code worker drain}, {@code worker recycle}, {@code launch pause}, {@code launch
+ * resume}, {@code rollout stop}, {@code rollout resume}, {@code weights set}, {@code log-level
+ * set}, and what filters can be told. See {@link ExitCode} for the exit codes.
  */
 public final class Main {
     private Main() {}

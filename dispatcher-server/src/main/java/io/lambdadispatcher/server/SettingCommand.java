@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.ParseResult;
@@ -38,16 +39,16 @@ final class SettingCommand extends ChangeCommand {
         this.report = report;
     }
 
-    static SettingCommand weights(Map<String, String> environment) {
-        SettingCommand command = new SettingCommand(
-                "weights",
-                environment,
-                SettingCommand::weightsTarget,
-                SettingCommand::printWeights,
-                "Changes how functions with the same route share requests.",
-                "Example: dispatcher weights shop=95 shop-next=5",
-                "The weights hold until a restart, or until the weight in the settings file changes.");
-        command.spec()
+    static CommandSpec weights(Map<String, String> environment) {
+        return new SettingCommand(
+                        "set",
+                        environment,
+                        SettingCommand::weightsTarget,
+                        SettingCommand::printWeights,
+                        "Changes how functions with the same route share requests.",
+                        "Example: dispatcher weights set shop=95 shop-next=5",
+                        "The weights hold until a restart, or until the weight in the settings file changes.")
+                .spec()
                 .addPositional(PositionalParamSpec.builder()
                         .paramLabel("FUNCTION=WEIGHT")
                         .type(List.class)
@@ -56,74 +57,97 @@ final class SettingCommand extends ChangeCommand {
                         .index("0..*")
                         .description("A function and its weight, 0 to 10000. Other functions keep their weights.")
                         .build());
-        return command;
     }
 
-    static SettingCommand launching(Map<String, String> environment) {
-        SettingCommand command = new SettingCommand(
-                "launching",
+    static CommandSpec pause(Map<String, String> environment) {
+        return launching(
+                "pause",
+                "off",
                 environment,
-                SettingCommand::launchingTarget,
-                (answer, out) -> out.print(new String(answer, StandardCharsets.UTF_8)),
-                "Pauses or resumes launching of workers.",
+                "Pauses launching of workers.",
                 "Workers that run keep serving. In a fleet, one command is for all dispatchers.");
-        command.spec().addPositional(one("on|off", "on resumes launching, off pauses it."));
-        command.spec()
+    }
+
+    static CommandSpec resume(Map<String, String> environment) {
+        return launching(
+                "resume",
+                "on",
+                environment,
+                "Resumes launching of workers.",
+                "In a fleet, one command is for all dispatchers.");
+    }
+
+    private static CommandSpec launching(
+            String name, String to, Map<String, String> environment, String... description) {
+        return new SettingCommand(
+                        name,
+                        environment,
+                        arguments -> launchingTarget(to, arguments),
+                        (answer, out) -> out.print(new String(answer, StandardCharsets.UTF_8)),
+                        description)
+                .spec()
                 .addOption(OptionSpec.builder(FUNCTION)
                         .paramLabel("NAME")
                         .type(String.class)
                         .description("Only workers of this function.")
                         .build());
-        return command;
     }
 
-    static SettingCommand rollout(Map<String, String> environment) {
-        SettingCommand command = new SettingCommand(
-                "rollout",
+    static CommandSpec stopRollout(Map<String, String> environment) {
+        return rollout(
+                "stop",
                 environment,
-                arguments -> "/api/rollout?to=" + encoded(arguments.matchedPositionalValue(0, "")) + "&function="
-                        + encoded(arguments.matchedPositionalValue(1, "")),
-                (answer, out) -> {
-                    Map<String, ?> done = Json.readObject(answer);
-                    out.println("function " + done.get("function") + ": the change "
-                            + ("stop".equals(done.get("to")) ? "stops" : "begins again"));
-                },
-                "Stops or resumes the change to another version.",
-                "If it is stopped, the old version keeps serving. GET /api/functions and the live page show the state.");
-        command.spec().addPositional(one("stop|resume", "stop keeps what serves, resume tries what is new again."));
-        command.spec()
-                .addPositional(PositionalParamSpec.builder()
-                        .paramLabel("FUNCTION")
-                        .type(String.class)
-                        .arity("1")
-                        .index("1")
-                        .description("The name of the function.")
-                        .build());
-        return command;
+                "Stops the change to another version.",
+                "The old version keeps serving. GET /api/functions and the live page show the state.");
     }
 
-    static SettingCommand ofFilter(FilterCommand command, Map<String, String> environment) {
+    static CommandSpec resumeRollout(Map<String, String> environment) {
+        return rollout(
+                "resume",
+                environment,
+                "Begins a change to another version again that was stopped.",
+                "A few workers get the new version again. GET /api/functions and the live page show the state.");
+    }
+
+    private static CommandSpec rollout(String name, Map<String, String> environment, String... description) {
         return new SettingCommand(
-                command.name(),
-                environment,
-                arguments -> "/api/" + command.name(),
-                (answer, out) -> out.println(
-                        command.text() + ": " + Json.readObject(answer).get(command.result())),
-                command.summary(),
-                command.doc());
+                        name,
+                        environment,
+                        arguments -> "/api/rollout?to=" + name + "&function="
+                                + encoded(arguments.matchedPositionalValue(0, "")),
+                        (answer, out) -> {
+                            Map<String, ?> done = Json.readObject(answer);
+                            out.println("function " + done.get("function") + ": the change "
+                                    + ("stop".equals(done.get("to")) ? "stops" : "begins again"));
+                        },
+                        description)
+                .spec()
+                .addPositional(one("FUNCTION", "The name of the function."));
     }
 
-    static SettingCommand logLevel(Map<String, String> environment) {
-        SettingCommand command = new SettingCommand(
-                "log-level",
-                environment,
-                arguments -> "/api/log-level?to=" + encoded(arguments.matchedPositionalValue(0, "")),
-                (answer, out) ->
-                        out.println("log level: " + Json.readObject(answer).get("level")),
-                "Changes the level of the dispatcher's own log.",
-                "The level holds until a restart, or until log.level in the settings file changes.");
-        command.spec().addPositional(one("LEVEL", "error, warn, info, debug or trace."));
-        return command;
+    static CommandSpec ofFilter(FilterCommand command, Map<String, String> environment) {
+        return new SettingCommand(
+                        command.name().split(" ")[1],
+                        environment,
+                        arguments -> "/api/" + command.name().replace(' ', '/'),
+                        (answer, out) -> out.println(
+                                command.text() + ": " + Json.readObject(answer).get(command.result())),
+                        command.summary(),
+                        command.doc())
+                .spec();
+    }
+
+    static CommandSpec logLevel(Map<String, String> environment) {
+        return new SettingCommand(
+                        "set",
+                        environment,
+                        arguments -> "/api/log-level?to=" + encoded(arguments.matchedPositionalValue(0, "")),
+                        (answer, out) -> out.println(
+                                "log level: " + Json.readObject(answer).get("level")),
+                        "Changes the level of the dispatcher's own log.",
+                        "The level holds until a restart, or until log.level in the settings file changes.")
+                .spec()
+                .addPositional(one("LEVEL", "error, warn, info, debug or trace."));
     }
 
     private static PositionalParamSpec one(String label, String description) {
@@ -157,10 +181,9 @@ final class SettingCommand extends ChangeCommand {
         }
     }
 
-    private static String launchingTarget(ParseResult arguments) {
+    private static String launchingTarget(String to, ParseResult arguments) {
         String function = arguments.matchedOptionValue(FUNCTION, null);
-        return "/launching?to=" + encoded(arguments.matchedPositionalValue(0, ""))
-                + (function == null ? "" : "&function=" + encoded(function));
+        return "/launching?to=" + to + (function == null ? "" : "&function=" + encoded(function));
     }
 
     @Override

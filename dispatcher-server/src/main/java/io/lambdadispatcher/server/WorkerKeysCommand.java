@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 final class WorkerKeysCommand extends SettingsCommand {
     WorkerKeysCommand(Map<String, String> environment) {
         super(
-                "worker-keys",
+                "worker keys",
                 "Prints the name and the key of each function. Give the key to an external worker in"
                         + " LAMBDA_DISPATCHER_FUNCTION_KEY. The last line is another variable for it, which names"
                         + " the worker port's public key.",

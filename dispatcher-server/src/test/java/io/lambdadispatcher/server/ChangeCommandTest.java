@@ -73,16 +73,19 @@ class ChangeCommandTest {
 
     @ParameterizedTest
     @CsvSource({
-        "workers drain w1, /api/workers/drain?worker=w1",
-        "workers recycle a&b, /api/workers/recycle?worker=a%26b",
-        "workers drain --function shop, /api/workers/drain?function=shop",
-        "workers recycle --function shop --function-version 4&2, /api/workers/recycle?function=shop&version=4%262",
-        "weights shop=95 a=b=5, /api/weights?shop=95&a%3Db=5",
-        "launching off, /launching?to=off",
-        "launching on --function shop, /launching?to=on&function=shop",
-        "clear-cache, /api/clear-cache",
-        "log-level debug, /api/log-level?to=debug",
-        "rollout stop shop, /api/rollout?to=stop&function=shop"
+        "worker drain w1, /api/workers/drain?worker=w1",
+        "worker recycle a&b, /api/workers/recycle?worker=a%26b",
+        "worker drain --function shop, /api/workers/drain?function=shop",
+        "worker recycle --function shop --function-version 4&2, /api/workers/recycle?function=shop&version=4%262",
+        "weights set shop=95 a=b=5, /api/weights?shop=95&a%3Db=5",
+        "launch pause, /launching?to=off",
+        "launch resume, /launching?to=on",
+        "launch pause --function shop, /launching?to=off&function=shop",
+        "launch resume --function shop, /launching?to=on&function=shop",
+        "cache clear, /api/cache/clear",
+        "log-level set debug, /api/log-level?to=debug",
+        "rollout stop shop, /api/rollout?to=stop&function=shop",
+        "rollout resume a&b, /api/rollout?to=resume&function=a%26b"
     })
     void should_ask_for_the_change(String command, String target) {
         run(command.split(" "));
@@ -92,11 +95,11 @@ class ChangeCommandTest {
 
     @ParameterizedTest
     @CsvSource({
-        "workers drain, expected either the id of a worker or --function",
-        "workers drain w1 --function shop, expected either the id of a worker or --function",
-        "workers recycle w1 --function-version 42, --function-version: expected --function as well",
-        "weights shop, 'expected a function and its weight such as shop=95, got \"shop\"'",
-        "weights a=1 =2, 'expected a function and its weight such as shop=95, got \"=2\"'"
+        "worker drain, expected either the id of a worker or --function",
+        "worker drain w1 --function shop, expected either the id of a worker or --function",
+        "worker recycle w1 --function-version 42, --function-version: expected --function as well",
+        "weights set shop, 'expected a function and its weight such as shop=95, got \"shop\"'",
+        "weights set a=1 =2, 'expected a function and its weight such as shop=95, got \"=2\"'"
     })
     void should_refuse_arguments_that_contradict_each_other_with_2(String command, String message) {
         assertThat(run(command.split(" "))).isEqualTo(ExitCode.USAGE);
@@ -110,7 +113,7 @@ class ChangeCommandTest {
         answer = "{\"workers\":[{\"id\":\"w1\",\"function\":\"shop\",\"outcome\":\"drains_already\"},"
                 + "{\"id\":\"w2\",\"function\":\"shop\",\"version\":\"42\",\"outcome\":\"done\"}]}";
 
-        assertThat(run("workers", "drain", "--function", "shop")).isEqualTo(ExitCode.OK);
+        assertThat(run("worker", "drain", "--function", "shop")).isEqualTo(ExitCode.OK);
         assertThat(out.toString().lines())
                 .containsExactly(
                         "worker w1 of function shop: It drains already.",
@@ -120,13 +123,13 @@ class ChangeCommandTest {
     @Test
     void should_print_what_is_in_force() {
         answer = "{\"weights\":{\"shop\":95,\"shop-next\":5}}";
-        assertThat(run("weights", "shop=95")).isEqualTo(ExitCode.OK);
+        assertThat(run("weights", "set", "shop=95")).isEqualTo(ExitCode.OK);
         answer = "{\"level\":\"debug\"}";
-        assertThat(run("log-level", "debug")).isEqualTo(ExitCode.OK);
+        assertThat(run("log-level", "set", "debug")).isEqualTo(ExitCode.OK);
         answer = "{\"bytes\":4096}";
-        assertThat(run("clear-cache")).isEqualTo(ExitCode.OK);
+        assertThat(run("cache", "clear")).isEqualTo(ExitCode.OK);
         answer = "The change is accepted.\n";
-        assertThat(run("launching", "off")).isEqualTo(ExitCode.OK);
+        assertThat(run("launch", "pause")).isEqualTo(ExitCode.OK);
         answer = "{\"function\":\"shop\",\"to\":\"stop\"}";
         assertThat(run("rollout", "stop", "shop")).isEqualTo(ExitCode.OK);
 
@@ -142,9 +145,9 @@ class ChangeCommandTest {
 
     @Test
     void should_fail_if_no_worker_obeys() {
-        assertThat(run("workers", "recycle", "--function", "shop")).isEqualTo(ExitCode.FAILED);
+        assertThat(run("worker", "recycle", "--function", "shop")).isEqualTo(ExitCode.FAILED);
         answer = "{\"workers\":[{\"id\":\"w1\",\"function\":\"shop\",\"outcome\":\"not_launched_here\"}]}";
-        assertThat(run("workers", "recycle", "w1")).isEqualTo(ExitCode.FAILED);
+        assertThat(run("worker", "recycle", "w1")).isEqualTo(ExitCode.FAILED);
 
         assertThat(out.toString().lines())
                 .containsExactly(
@@ -156,9 +159,9 @@ class ChangeCommandTest {
     @Test
     void should_send_the_token_of_a_file_or_of_the_environment() throws IOException {
         Path file = Files.writeString(directory.resolve("token"), TOKEN + "\nold" + TOKEN + "\n");
-        run("workers", "drain", "w1", "--token-file", file.toString());
-        run(Map.of("LAMBDA_DISPATCHER_ADMIN_TOKEN", "file:" + file), "workers", "drain", "w1");
-        run(Map.of("LAMBDA_DISPATCHER_ADMIN_TOKEN", TOKEN), "workers", "drain", "w1");
+        run("worker", "drain", "w1", "--token-file", file.toString());
+        run(Map.of("LAMBDA_DISPATCHER_ADMIN_TOKEN", "file:" + file), "worker", "drain", "w1");
+        run(Map.of("LAMBDA_DISPATCHER_ADMIN_TOKEN", TOKEN), "worker", "drain", "w1");
 
         assertThat(requests).hasSize(3).allMatch(request -> request.endsWith(" Bearer " + TOKEN));
     }
@@ -166,9 +169,9 @@ class ChangeCommandTest {
     @Test
     void should_refuse_a_file_without_a_token_with_2() throws IOException {
         Path empty = Files.writeString(directory.resolve("empty"), "");
-        assertThat(run("workers", "drain", "w1", "--token-file", empty.toString()))
+        assertThat(run("worker", "drain", "w1", "--token-file", empty.toString()))
                 .isEqualTo(ExitCode.USAGE);
-        assertThat(run("workers", "drain", "w1", "--token-file", directory + "/none"))
+        assertThat(run("worker", "drain", "w1", "--token-file", directory + "/none"))
                 .isEqualTo(ExitCode.USAGE);
 
         assertThat(err.toString().lines())
@@ -183,7 +186,7 @@ class ChangeCommandTest {
         status = 401;
         answer = "authorization: expected the token\n";
 
-        assertThat(run("workers", "drain", "w1")).isEqualTo(ExitCode.FAILED);
+        assertThat(run("worker", "drain", "w1")).isEqualTo(ExitCode.FAILED);
         assertThat(out.toString()).isEmpty();
         assertThat(err.toString().lines())
                 .containsExactly(

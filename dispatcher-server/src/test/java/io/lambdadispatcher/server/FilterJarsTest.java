@@ -265,7 +265,7 @@ class FilterJarsTest {
         statusJar("\"status\"", "\"status-service-port\"");
         Map<String, String> environment = Map.of(
                 "LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET, "LAMBDA_DISPATCHER_FUNCTION_STATUS_SERVICE_PORT", "205");
-        assertThat(run(environment, "check-config")).as(err::toString).isEqualTo(ExitCode.OK);
+        assertThat(run(environment, "config", "check")).as(err::toString).isEqualTo(ExitCode.OK);
         assertThat(out.toString()).containsPattern("function\\.status-service-port +205 +environment variable");
     }
 
@@ -357,7 +357,8 @@ class FilterJarsTest {
     private int check(String... arguments) {
         return run(
                 Map.of("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET),
-                Stream.concat(Stream.of("check-config"), Stream.of(arguments)).toArray(String[]::new));
+                Stream.concat(Stream.of("config", "check"), Stream.of(arguments))
+                        .toArray(String[]::new));
     }
 
     @Test
@@ -367,7 +368,8 @@ class FilterJarsTest {
         assertThat(out.toString()).containsPattern("function\\.status +204 +flag --function-status");
         assertThat(run(
                         Map.of("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET, "LAMBDA_DISPATCHER_FUNCTION_STATUS", "205"),
-                        "check-config"))
+                        "config",
+                        "check"))
                 .isEqualTo(ExitCode.OK);
         assertThat(out.toString()).containsPattern("function\\.status +205 +environment variable");
         assertThat(check()).isEqualTo(ExitCode.OK);

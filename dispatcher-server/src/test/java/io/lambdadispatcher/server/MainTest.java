@@ -67,8 +67,8 @@ class MainTest {
 
     @Test
     void should_refuse_settings_that_need_an_aws_region_if_none_is_known() {
-        CheckConfigCommand command =
-                new CheckConfigCommand(Map.of(), () -> new AwsRegionProviderChain(() -> null).getRegion());
+        ConfigCheckCommand command =
+                new ConfigCheckCommand(Map.of(), () -> new AwsRegionProviderChain(() -> null).getRegion());
         CommandLine line = new CommandLine(command.spec());
         line.setOut(new PrintWriter(out));
         line.setErr(new PrintWriter(err));
@@ -92,7 +92,7 @@ class MainTest {
 
     @Test
     void should_check_settings() {
-        assertThat(run("check-config", "--workers-secret", SECRET, "--admin-port", "off"))
+        assertThat(run("config", "check", "--workers-secret", SECRET, "--admin-port", "off"))
                 .isEqualTo(ExitCode.OK);
 
         assertThat(out.toString()).containsPattern("admin\\.port +off +flag --admin-port");
@@ -119,7 +119,8 @@ class MainTest {
 
     private static String[] downstream(String connections) {
         return new String[] {
-            "check-config",
+            "config",
+            "check",
             "--function-name=shop",
             "--function-launcher=local",
             "--function-handler=io.lambdadispatcher.server.demo.DemoHandler",
@@ -131,7 +132,7 @@ class MainTest {
 
     @Test
     void should_print_the_keys_of_workers() {
-        assertThat(run("worker-keys", "--workers-secret", SECRET, "--function-name", "images"))
+        assertThat(run("worker", "keys", "--workers-secret", SECRET, "--function-name", "images"))
                 .isEqualTo(ExitCode.OK);
         String ofAll = out.toString();
         String port = "LAMBDA_DISPATCHER_TLS_FINGERPRINT="
@@ -144,7 +145,15 @@ class MainTest {
                         + System.lineSeparator()
                         + port);
 
-        run("worker-keys", "--workers-secret", SECRET, "--function-name", "images", "--function-secret", SECRET + "x");
+        run(
+                "worker",
+                "keys",
+                "--workers-secret",
+                SECRET,
+                "--function-name",
+                "images",
+                "--function-secret",
+                SECRET + "x");
         assertThat(out.toString().substring(ofAll.length()))
                 .isEqualTo("images "
                         + HexFormat.of()
@@ -154,7 +163,7 @@ class MainTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"serve", "demo", "check-config", "worker-keys", "fleet init"})
+    @ValueSource(strings = {"serve", "demo", "config check", "worker keys", "fleet init"})
     void should_refuse_wrong_settings_with_2_and_all_problems(String command) {
         assertThat(run((command + " --publik-plain-port 80 --workers-port=x stray").split(" ")))
                 .isEqualTo(ExitCode.USAGE);
@@ -354,17 +363,18 @@ class MainTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "--help-all", "--workers-secret=x", "--config"})
     void should_refuse_a_flag_without_a_value(String next) {
-        String[] arguments = ("check-config --workers-port " + next).strip().split(" ");
+        String[] arguments = ("config check --workers-port " + next).strip().split(" ");
         assertThat(run(arguments)).isEqualTo(ExitCode.USAGE);
         assertThat(err.toString().lines())
                 .containsExactly(
                         "--workers-port: expected [HOST:]PORT, got nothing",
-                        "dispatcher check-config --help-all lists all flags.");
+                        "dispatcher config check --help-all lists all flags.");
     }
 
     @Test
     void should_refuse_a_flag_that_is_given_twice() {
-        assertThat(run("check-config", "--workers-port=1", "--workers-port=2")).isEqualTo(ExitCode.USAGE);
+        assertThat(run("config", "check", "--workers-port=1", "--workers-port=2"))
+                .isEqualTo(ExitCode.USAGE);
         assertThat(err.toString().lines())
                 .hasSize(2)
                 .first()
@@ -376,7 +386,79 @@ class MainTest {
     void should_show_its_commands_when_none_is_given() {
         assertThat(run()).isEqualTo(ExitCode.USAGE);
 
-        assertThat(err.toString()).contains("serve").contains("demo").contains("check-config");
+        assertThat(err.toString()).contains("serve").contains("demo").contains("config");
+    }
+
+    @Test
+    void should_have_verbs_below_each_noun_and_three_verbs_of_the_whole_program() {
+        List<String> commands = new ArrayList<>();
+        Commands.commandLine(Map.of(), Termination::new).getSubcommands().forEach((noun, command) -> {
+            if (command.getSubcommands().isEmpty()) {
+                commands.add(noun);
+            }
+            command.getSubcommands().forEach((verb, below) -> {
+                assertThat(below.getSubcommands()).isEmpty();
+                commands.add(noun + " " + verb);
+            });
+        });
+
+        assertThat(commands)
+                .containsExactlyInAnyOrder(
+                        "serve",
+                        "demo",
+                        "status",
+                        "config check",
+                        "fleet init",
+                        "worker drain",
+                        "worker recycle",
+                        "worker keys",
+                        "launch pause",
+                        "launch resume",
+                        "rollout stop",
+                        "rollout resume",
+                        "weights set",
+                        "log-level set",
+                        "cache clear");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "config, check",
+        "fleet, init",
+        "worker, drain recycle keys",
+        "launch, pause resume",
+        "rollout, stop resume",
+        "weights, set",
+        "log-level, set",
+        "cache, clear"
+    })
+    void should_show_the_verbs_of_a_noun_that_stands_alone(String noun, String verbs) {
+        assertThat(run(noun)).isEqualTo(ExitCode.USAGE);
+
+        assertThat(err.toString()).startsWith("Usage: dispatcher " + noun + " ");
+        assertThat(err.toString().lines().map(line -> line.strip().split(" ")[0]))
+                .containsSubsequence(verbs.split(" "));
+        assertThat(err.toString()).contains("dispatcher " + noun + " COMMAND --help explains a command.");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"rollout, resme, resume", "worker, recycl, recycle", "config, chek, check"})
+    void should_suggest_a_verb(String noun, String verb, String nearest) {
+        assertThat(run(noun, verb)).isEqualTo(ExitCode.USAGE);
+
+        assertThat(err.toString())
+                .contains("'" + verb + "'")
+                .contains("Did you mean: " + noun + " " + nearest)
+                .endsWith("dispatcher " + noun + " --help lists all commands." + System.lineSeparator());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"check", "worker-keys", "workers drain w1", "launch off", "weights shop=1", "log-level info"})
+    void should_refuse_what_is_no_noun_with_its_verb(String command) {
+        assertThat(run(command.split(" "))).isEqualTo(ExitCode.USAGE);
+
+        assertThat(out.toString()).isEmpty();
+        assertThat(err.toString()).contains("--help lists all commands.");
     }
 
     @Test
@@ -419,7 +501,7 @@ class MainTest {
             commands.addAll(commands.get(i).getSubcommands().values());
         }
 
-        assertThat(commands).hasSizeGreaterThan(14).allSatisfy(command -> {
+        assertThat(commands).hasSize(24).allSatisfy(command -> {
             String name = command.getCommandSpec().qualifiedName();
             StringWriter help = new StringWriter();
             CommandLine program =
@@ -489,7 +571,8 @@ class MainTest {
     @Test
     void should_take_flags_of_all_topics_in_any_order() {
         assertThat(run(
-                        "check-config",
+                        "config",
+                        "check",
                         "--log-level=warn",
                         "--workers-secret=" + SECRET,
                         "--admin-port=off",

@@ -156,7 +156,7 @@ class AdminApiIT {
                 "/api/weights?shop=1",
                 "/api/log-level?to=warn",
                 "/api/rollout?to=stop&function=shop",
-                "/api/clear-cache")) {
+                "/api/cache/clear")) {
             check(401, "POST", command);
             check(403, "POST", command, AUTHORIZED, "Origin: http://other.example.org");
         }
@@ -165,7 +165,7 @@ class AdminApiIT {
         check(400, "POST", "/api/rollout?to=stop", AUTHORIZED);
         check(409, "POST", "/api/rollout?to=stop&function=shop", AUTHORIZED);
         check(200, "POST", "/api/log-level?to=info", AUTHORIZED);
-        check(200, "POST", "/api/clear-cache", AUTHORIZED);
+        check(200, "POST", "/api/cache/clear", AUTHORIZED);
         for (String command : List.of("/api/workers/drain", "/api/workers/recycle")) {
             check(401, "POST", command + "?function=shop");
             check(403, "POST", command + "?function=shop", AUTHORIZED, "Origin: http://other.example.org");

@@ -171,7 +171,7 @@ class CommandsIT {
         String id = workers("ready").iterator().next();
         int before = served.get();
 
-        assertThat(run("workers", "drain", id)).containsExactly("worker " + id + " of function shop: drains");
+        assertThat(run("worker", "drain", id)).containsExactly("worker " + id + " of function shop: drains");
 
         awaitTwoOthersThan(Set.of(id));
         Await.until(
@@ -185,7 +185,7 @@ class CommandsIT {
         awaitTwoOthersThan(Set.of());
         Set<String> old = workers("ready");
 
-        assertThat(run("workers", "recycle", "--function", "shop"))
+        assertThat(run("worker", "recycle", "--function", "shop"))
                 .containsExactlyInAnyOrderElementsOf(old.stream()
                         .map(id -> "worker " + id + " of function shop: is being replaced")
                         .toList());

@@ -163,7 +163,7 @@ class DefaultTlsIT {
 
     /** Returns the key of the function, and the fingerprint of the worker port. */
     private static String[] workerKeys(Map<String, String> settings) throws Exception {
-        ProcessBuilder builder = ServedProgram.command("worker-keys", "--function-name", "shop");
+        ProcessBuilder builder = ServedProgram.command("worker", "keys", "--function-name", "shop");
         settings.forEach((name, value) -> {
             if (!value.isEmpty()) {
                 builder.environment().put("LAMBDA_DISPATCHER_" + name, value);

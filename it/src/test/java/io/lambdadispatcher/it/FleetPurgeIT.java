@@ -44,7 +44,7 @@ class FleetPurgeIT {
     private static HttpResponse<String> clear(ServedProgram program) throws Exception {
         return HttpClient.newHttpClient()
                 .send(
-                        HttpRequest.newBuilder(URI.create(program.adminUrl() + "/api/clear-cache"))
+                        HttpRequest.newBuilder(URI.create(program.adminUrl() + "/api/cache/clear"))
                                 .header("authorization", "Bearer " + TOKEN)
                                 .POST(BodyPublishers.noBody())
                                 .build(),
@@ -68,9 +68,9 @@ class FleetPurgeIT {
             Await.until(
                     "the second dispatcher has done it, too",
                     Duration.ofSeconds(10),
-                    () -> second.log().contains("clear-cache as on another dispatcher of the fleet: "));
+                    () -> second.log().contains("cache clear as on another dispatcher of the fleet: "));
             assertThat(stored(second)).doesNotContain("hit");
-            assertThat(first.log()).doesNotContain("clear-cache as on another");
+            assertThat(first.log()).doesNotContain("cache clear as on another");
 
             // The ledger is gone, so only this dispatcher can do it.
             Files.move(folder, directory.resolve("moved"));
@@ -84,7 +84,7 @@ class FleetPurgeIT {
             Await.until(
                     "the first dispatcher has done it, too",
                     Duration.ofSeconds(20),
-                    () -> first.log().contains("clear-cache as on another dispatcher of the fleet: "));
+                    () -> first.log().contains("cache clear as on another dispatcher of the fleet: "));
         }
     }
 }

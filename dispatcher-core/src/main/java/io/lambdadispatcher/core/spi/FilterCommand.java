@@ -6,10 +6,10 @@ import java.util.regex.Pattern;
 
 /**
  * Something that an operator can tell a filter while the standalone dispatcher runs: {@code POST
- * /api/NAME} on the admin port, and a command of the program with the same name. In a fleet, each
- * dispatcher does it.
+ * /api/NOUN/VERB} on the admin port, and the command {@code NOUN VERB} of the program. In a fleet,
+ * each dispatcher does it.
  *
- * @param name words in lower case with hyphens between them, such as {@code clear-cache}
+ * @param name a noun of its own and a verb, in lower case with hyphens: {@code cache clear}
  * @param summary what it does, in one sentence
  * @param doc when to use it, in complete sentences
  * @param result the name of the number in the answer, such as {@code bytes}
@@ -18,7 +18,7 @@ import java.util.regex.Pattern;
  */
 public record FilterCommand(
         String name, String summary, String doc, String result, String text, ToLongFunction<Filter> action) {
-    private static final Pattern NAME = Pattern.compile("[a-z][a-z0-9]*(-[a-z0-9]+)*");
+    private static final Pattern NAME = Pattern.compile("[a-z][a-z0-9]*(-[a-z0-9]+)* [a-z][a-z0-9]*(-[a-z0-9]+)*");
 
     public FilterCommand {
         Objects.requireNonNull(summary, "summary");
@@ -28,7 +28,7 @@ public record FilterCommand(
         Objects.requireNonNull(action, "action");
         if (!NAME.matcher(name).matches()) {
             throw new IllegalArgumentException(
-                    "name \"" + name + "\", expected words in lower case with hyphens between them");
+                    "name \"" + name + "\", expected a noun, a space and a verb in lower case");
         }
     }
 }

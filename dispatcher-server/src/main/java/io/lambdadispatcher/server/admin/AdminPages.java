@@ -187,10 +187,11 @@ public final class AdminPages implements AutoCloseable {
         all.put("/api/log-level", Page.command(work, request -> done(logLevel(settings, request.uri()))));
         for (FilterCommand command : settings.filterCommands()) {
             Page page = Page.command(waiting, request -> done(tellFilter(settings, command, request.uri())));
-            if (all.putIfAbsent("/api/" + command.name(), page) != null) {
-                throw new IllegalArgumentException("two pages /api/" + command.name() + ", one of them of a filter");
+            String path = "/api/" + command.name().replace(' ', '/');
+            if (all.putIfAbsent(path, page) != null) {
+                throw new IllegalArgumentException("two pages " + path + ", one of them of a filter");
             }
-            ofFilters.add(", /api/" + command.name());
+            ofFilters.add(", " + path);
         }
         pages = Map.copyOf(all);
     }

@@ -43,7 +43,7 @@ import org.slf4j.event.Level;
 
 /**
  * The table of all settings, by topic; those of functions are in {@link FunctionSettings}. Parsing,
- * {@code --help-all}, {@code check-config} and docs/reference/configuration.md all come from it, in
+ * {@code --help-all}, {@code config check} and docs/reference/configuration.md all come from it, in
  * the order of the declarations.
  */
 public final class Settings {

@@ -168,12 +168,12 @@ class AdminServerTest {
 
         @Override
         public List<FilterCommand> filterCommands() {
-            return List.of(new FilterCommand("clear-cache", "Clears.", "Always.", "bytes", "bytes", filter -> 1));
+            return List.of(new FilterCommand("cache clear", "Clears.", "Always.", "bytes", "bytes", filter -> 1));
         }
 
         @Override
         public long tellFilter(FilterCommand command) {
-            return command.name().equals("clear-cache") ? 4096 : 0;
+            return command.name().equals("cache clear") ? 4096 : 0;
         }
 
         @Override
@@ -191,7 +191,7 @@ class AdminServerTest {
         assertThat(weights.statusCode()).isEqualTo(200);
         assertThat(weights.body()).isEqualTo("{\"weights\":{\"a&b\":7}}");
         assertThat(call("POST", "/api/log-level?to=debug").body()).isEqualTo("{\"level\":\"debug\"}");
-        assertThat(call("POST", "/api/clear-cache").body()).isEqualTo("{\"bytes\":4096}");
+        assertThat(call("POST", "/api/cache/clear").body()).isEqualTo("{\"bytes\":4096}");
     }
 
     @Test
@@ -216,7 +216,7 @@ class AdminServerTest {
                 "400 | /api/weights?a=x         | expected a weight",
                 "400 | /api/weights?a=1&a=2     | expected the parameter a once, got it twice",
                 "503 | /api/weights?closing=1   | the dispatcher is closing",
-                "400 | /api/clear-cache?all=1   | expected no parameters, got 'all'",
+                "400 | /api/cache/clear?all=1   | expected no parameters, got 'all'",
                 "400 | /api/log-level           | to: missing, expected a level such as debug",
                 "400 | /api/log-level?to=x      | expected a level",
                 "400 | /api/log-level?level=info | expected the parameter to, got 'level'"

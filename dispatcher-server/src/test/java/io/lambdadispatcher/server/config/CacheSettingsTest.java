@@ -63,7 +63,7 @@ class CacheSettingsTest {
         Configuration configuration = load("function.cache: on", "http.cache-memory: 5MiB");
         FilterExtensions filters = configuration.table().filters();
         FilterCommand clear = filters.commands().stream()
-                .filter(each -> each.name().equals("clear-cache"))
+                .filter(each -> each.name().equals("cache clear"))
                 .findAny()
                 .orElseThrow();
         FilterExtension service = filters.serviceOf(clear);

@@ -10,7 +10,7 @@ import java.util.List;
 
 /**
  * Stored responses with the settings {@code function.cache} and {@code http.cache-memory}, and the
- * command {@code clear-cache}. Created by the service loader.
+ * command {@code cache clear}. Created by the service loader.
  */
 public final class CacheExtension implements FilterExtension {
     private static final String TOPIC = "Stored responses";
@@ -43,7 +43,7 @@ public final class CacheExtension implements FilterExtension {
             "64MiB");
 
     private static final FilterCommand CLEAR = new FilterCommand(
-            "clear-cache",
+            "cache clear",
             "Removes all stored responses.",
             "Use it, for example, after a wrong one was stored. In a fleet, one command holds for all dispatchers: the"
                     + " others follow within two seconds.",

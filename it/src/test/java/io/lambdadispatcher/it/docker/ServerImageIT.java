@@ -45,10 +45,10 @@ class ServerImageIT {
 
             assertThat(command(server, "status")).contains("FUNCTION", "2/2");
             assertThat(command(server, "--version")).startsWith("Lambda Dispatcher ");
-            assertThat(command(server, "check-config")).isNotEmpty();
+            assertThat(command(server, "config", "check")).isNotEmpty();
             String worker = worker(server);
-            assertThat(command(server, "workers", "drain", worker)).contains(worker);
-            assertThat(command(server, "launching", "off")).contains("accepted");
+            assertThat(command(server, "worker", "drain", worker)).contains(worker);
+            assertThat(command(server, "launch", "pause")).contains("accepted");
         }
     }
 

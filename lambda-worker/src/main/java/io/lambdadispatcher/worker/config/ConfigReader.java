@@ -131,7 +131,7 @@ final class ConfigReader {
             throw bad(
                     named("tlsFingerprint"),
                     "not set",
-                    "the fingerprint that 'dispatcher worker-keys' prints, or " + named("tls")
+                    "the fingerprint that 'dispatcher worker keys' prints, or " + named("tls")
                             + "=false for a worker port without TLS");
         }
     }

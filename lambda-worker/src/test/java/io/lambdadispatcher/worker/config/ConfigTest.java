@@ -191,7 +191,7 @@ class ConfigTest {
     @Test
     void should_refuse_a_key_or_a_token_without_a_fingerprint() {
         String missing = "LAMBDA_DISPATCHER_TLS_FINGERPRINT is not set, expected the fingerprint that 'dispatcher"
-                + " worker-keys' prints, or LAMBDA_DISPATCHER_TLS=false for a worker port without TLS";
+                + " worker keys' prints, or LAMBDA_DISPATCHER_TLS=false for a worker port without TLS";
         for (String credential : List.of("TOKEN", "FUNCTION_KEY")) {
             Map<String, String> variables = new HashMap<>(Map.of(
                     "LAMBDA_DISPATCHER_ADDRESSES",

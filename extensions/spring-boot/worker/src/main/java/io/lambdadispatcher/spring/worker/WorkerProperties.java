@@ -28,7 +28,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     secret, only the key of the dispatcher with the same secret is accepted.
  * @param tlsTrustPem PEM file with the certificate authorities that may vouch for the dispatcher.
  * @param tlsFingerprint Fingerprints of the dispatcher's public keys to accept, separated by
- *     commas, as the dispatcher's command worker-keys prints them.
+ *     commas, as 'dispatcher worker keys' prints them.
  * @param tlsCertificate PEM file with the certificate chain that the worker presents.
  * @param tlsKey PEM file with the private key of that certificate: PKCS #8, PKCS #1 or SEC 1,
  *     unencrypted.

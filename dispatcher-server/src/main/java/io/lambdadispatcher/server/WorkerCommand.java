@@ -10,7 +10,7 @@ import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.ParseResult;
 
 /** Drains or replaces workers of a running dispatcher. */
-final class WorkersCommand extends ChangeCommand {
+final class WorkerCommand extends ChangeCommand {
     private static final String FUNCTION = "--function";
     private static final String VERSION = "--function-version";
 
@@ -24,7 +24,7 @@ final class WorkersCommand extends ChangeCommand {
     private final String path;
     private final String done;
 
-    private WorkersCommand(String name, Map<String, String> environment, String done, String... description) {
+    private WorkerCommand(String name, Map<String, String> environment, String done, String... description) {
         super(name, environment, description);
         path = "/api/workers/" + name;
         this.done = done;
@@ -48,33 +48,25 @@ final class WorkersCommand extends ChangeCommand {
                 .build());
     }
 
-    /** Returns the command {@code workers}. */
-    static CommandSpec workers(Map<String, String> environment) {
-        CommandSpec workers = CommandSpec.create().name("workers");
-        workers.usageMessage()
-                .description("Drains or replaces workers of a running dispatcher.")
-                .footer("", "dispatcher workers COMMAND --help explains a command.");
-        workers.addOption(Commands.help());
-        workers.addSubcommand(
-                "drain",
-                new WorkersCommand(
-                                "drain",
-                                environment,
-                                "drains",
-                                "Drains workers: they finish their requests, get no new ones, and exit.",
-                                "If the traffic needs replacements, the dispatcher launches them afterwards.")
-                        .spec());
-        workers.addSubcommand(
-                "recycle",
-                new WorkersCommand(
-                                "recycle",
-                                environment,
-                                "is being replaced",
-                                "Replaces workers, at most a quarter of a function's workers at a time.",
-                                "A worker drains when its replacement is ready. If replacements fail to start, the workers"
-                                        + " keep serving.")
-                        .spec());
-        return workers;
+    static CommandSpec drain(Map<String, String> environment) {
+        return new WorkerCommand(
+                        "drain",
+                        environment,
+                        "drains",
+                        "Drains workers: they finish their requests, get no new ones, and exit.",
+                        "If the traffic needs replacements, the dispatcher launches them afterwards.")
+                .spec();
+    }
+
+    static CommandSpec recycle(Map<String, String> environment) {
+        return new WorkerCommand(
+                        "recycle",
+                        environment,
+                        "is being replaced",
+                        "Replaces workers, at most a quarter of a function's workers at a time.",
+                        "A worker drains when its replacement is ready. If replacements fail to start, the workers"
+                                + " keep serving.")
+                .spec();
     }
 
     @Override

@@ -9,13 +9,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Prints all settings with their values and sources, or every error in them. */
-final class CheckConfigCommand extends SettingsCommand {
+final class ConfigCheckCommand extends SettingsCommand {
     private final Runnable region;
 
     /** @param region fails if the AWS SDK knows no region, as if a dispatcher started */
-    CheckConfigCommand(Map<String, String> environment, Runnable region) {
+    ConfigCheckCommand(Map<String, String> environment, Runnable region) {
         super(
-                "check-config",
+                "config check",
                 "Prints all settings with their values and sources, or all errors.",
                 EnumSet.allOf(BasicSetting.class),
                 Map.of(),
