@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Attacks a dispatcher, and measures what another client notices.
 
     benchmarks/macro/attacks.py                            each attack separately, for a minute
@@ -23,27 +23,26 @@ dispatcher, because on Lambda they have their own processors.
 
 import asyncio
 import collections
+import contextlib
 import itertools
 import multiprocessing
 import os
 import pathlib
 import queue
 import re
-import stat
 import statistics
-import subprocess
-import sys
 import time
 import urllib.request
 
-sys.dont_write_bytecode = True
-import hostile  # noqa: E402
-import machine  # noqa: E402
-import processes  # noqa: E402
-from driver import Driver, table  # noqa: E402
-from load import IMAGE_BYTES  # noqa: E402
-from machine import progress  # noqa: E402
-from processes import ROOT, Failure, Process, await_that, free_port  # noqa: E402
+import hostile
+import machine
+import processes
+from client import Client
+from contenders import DEMO_HANDLER
+from driver import Driver, table
+from load import IMAGE_BYTES, quantile
+from machine import progress
+from processes import ROOT, Failure, Process, await_that, free_port
 
 VICTIM = "127.0.0.2"
 EVERY = 0.05
@@ -65,20 +64,17 @@ class Victim:
     def __init__(self, target):
         self.target = target
         self.results = []
-        self.kept = None
+        self.kept = Client(target.port, VICTIM, strict=True)
         self.http2 = None
 
     async def run(self, out):
-        turn = 0
         asking = set()
-        kinds = (self.over_kept, self.over_new, self.over_http2)
-        while True:
-            asking.add(asyncio.ensure_future(self.timed(kinds[turn % 3], self.results)))
+        for turn in itertools.count():
+            asking.add(asyncio.ensure_future(self.timed((self.over_kept, self.over_new, self.over_http2)[turn % 3], self.results)))
             if turn % 20 == 0:
                 asking.add(asyncio.ensure_future(self.timed(self.image, None)))
             asking = {task for task in asking if not task.done()}
-            turn += 1
-            if turn % 20 == 0:
+            if turn % 20 == 19:
                 out.put(self.results)
                 self.results = []
             await asyncio.sleep(EVERY)
@@ -96,54 +92,35 @@ class Victim:
         if results is not None or failure:
             self.results.append(((ended - begun) * 1000, f"{ask.__name__}: {failure}" if failure else None, ended))
 
-    async def connect(self):
-        return await asyncio.open_connection(self.target.host, self.target.port, local_addr=(VICTIM, 0))
+    async def over_kept(self):
+        await self.http1(self.kept, "/ping", 4)
 
-    async def over_new(self):
-        reader, writer = await self.connect()
+    async def over_new(self, path="/ping", size=4):
+        client = Client(self.target.port, VICTIM)
         try:
-            await self.http1(reader, writer, "/ping", 4)
+            await self.http1(client, path, size)
         finally:
-            writer.close()
+            client.close()
 
     async def image(self):
-        reader, writer = await self.connect()
-        try:
-            await self.http1(reader, writer, hostile.IMAGE, IMAGE_BYTES)
-        finally:
-            writer.close()
-
-    async def over_kept(self):
-        kept, self.kept = self.kept, None
-        reader, writer = kept or await self.connect()
-        try:
-            await self.http1(reader, writer, "/ping", 4)
-        except BaseException:
-            writer.close()
-            raise
-        self.kept = (reader, writer)
+        await self.over_new(hostile.IMAGE, IMAGE_BYTES)
 
     @staticmethod
-    async def http1(reader, writer, path, size):
-        writer.write(f"GET {path} HTTP/1.1\r\nhost: victim.example\r\n\r\n".encode())
-        answer = (await reader.readuntil(b"\r\n\r\n")).decode()
-        if not answer.startswith("HTTP/1.1 200"):
-            raise ValueError(answer.split("\r\n", 1)[0])
-        length = int(re.search(r"(?i)\r\ncontent-length: (\d+)", answer).group(1))
-        if len(await reader.readexactly(length)) != size:
-            raise ValueError(f"{length} bytes, expected {size}")
+    async def http1(client, path, size):
+        status, _, body = await client.request("GET", path)
+        if (status, len(body)) != (200, size):
+            raise ValueError(f"status {status}, {len(body)} bytes, expected 200 and {size}")
 
     async def over_http2(self):
         mine, self.http2 = self.http2, None
         if mine is None:
-            reader, writer = await self.connect()
+            reader, writer = await asyncio.open_connection(self.target.host, self.target.port, local_addr=(VICTIM, 0))
             writer.write(hostile.PREFACE + hostile.settings())
             stream = 1
         else:
             reader, writer, stream = mine
         try:
-            writer.write(hostile.frame(
-                hostile.HEADERS, hostile.END_HEADERS | hostile.END_STREAM, stream, hostile.head("GET", "/ping")))
+            writer.write(hostile.begun(stream, "GET", "/ping", end=hostile.END_STREAM))
             ended = False
             while not ended:
                 header = await reader.readexactly(9)
@@ -229,7 +206,7 @@ def entering(files):
 def worker_java(path, group_files):
     """Writes a `java` script for workers, which enters other control groups than the dispatcher's, and runs with lower priority."""
     path.write_text(f"#!/bin/sh\n{entering(group_files)}exec nice -n 5 {machine.java_of(None)} \"$@\"\n")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    path.chmod(0o755)
 
 
 class Demo:
@@ -239,22 +216,22 @@ class Demo:
         self.options = options
         self.group = None
         self.target = hostile.Target("127.0.0.1", free_port(), free_port(), free_port(), free_port())
+        java = pathlib.Path(directory) / "java"
         command = [
             options.dispatcher, "demo", "--public-plain-port", self.target.port, "--public-tls-port", self.target.tls,
             "--workers-port", self.target.workers, "--admin-port", self.target.admin,
             "--function-min-workers", "1", "--function-max-workers", "1" if streams else "6", "--function-launch-timeout", "3m",
-            "--local-java", pathlib.Path(directory) / "java", *options.setting]
+            "--local-java", java, *options.setting]
         if streams:
             file = pathlib.Path(directory) / "file"
             file.write_bytes(bytes(file_bytes))
-            handler = "io.lambdadispatcher.server.demo.DemoHandler"
-            command += ["--function-worker-concurrency", streams, "--local-environment", f"LAMBDA_DISPATCHER_HANDLER={handler} DEMO_FILE={file}"]
+            command += ["--function-worker-concurrency", streams, "--local-environment", f"LAMBDA_DISPATCHER_HANDLER={DEMO_HANDLER} DEMO_FILE={file}"]
         if options.memory:
             self.group = Group(options.memory)
             if options.processors:
                 self.group.limit_processors(options.processors)
             command = self.group.command([*map(str, command)])
-        worker_java(pathlib.Path(directory) / "java", self.group.outside if self.group else ())
+        worker_java(java, self.group.outside if self.group else ())
         environment = {"LAMBDA_DISPATCHER_JAVA_OPTS": options.jvm_flags} if options.jvm_flags else None
         self.process = Process("dispatcher", command, None, directory, environment)
         await_that(lambda: self.admin("/ready") is not None, 900, "the dispatcher to be ready", self.process)
@@ -262,10 +239,8 @@ class Demo:
     def warm_up(self):
         """Serves some requests first: a dispatcher that is attacked has usually run for some time, so its code is compiled."""
         for path in ("/ping", hostile.IMAGE):
-            subprocess.run(
-                [processes.tool("h2load"), "-c", "10", "-m", "10", "-D", "5", f"http://{self.target.host}:{self.target.port}{path}"],
-                stdout=subprocess.DEVNULL, check=True)
-        Attack(self, [], 5).execute()
+            processes.run([processes.tool("h2load"), "-c", "10", "-m", "10", "-D", "5", f"http://{self.target.host}:{self.target.port}{path}"])
+        attack(self, [], 5)
 
     def admin(self, path):
         try:
@@ -289,92 +264,66 @@ class Demo:
 
     def rss_mib(self):
         """The memory of the dispatcher without its workers: the JVM that is their parent."""
-        return max((processes.rss_kib(pid) / 1024 for pid in self.jvms()), default=0)
-
-    def jvms(self):
         pid = self.process.pid
-        while True:
-            name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
-            if name == "java":
-                return [pid]
+        while pathlib.Path(f"/proc/{pid}/comm").read_text().strip() != "java":
             below = processes.children(pid)
             if not below:
-                return []
+                return 0
             pid = below[0]
+        return processes.rss_kib(pid) / 1024
 
 
-class Attack:
-    def __init__(self, demo, names, seconds, afterwards=0):
-        self.afterwards = afterwards
-        self.demo = demo
-        self.names = names
-        self.seconds = seconds
-        self.memory = []
-
-    def execute(self):
-        demo = self.demo
-        before = demo.counters()
-        rss_before = demo.rss_mib()
-        counts_out = multiprocessing.Queue()
-        victim_out = multiprocessing.Queue()
-        attackers = [
-            multiprocessing.Process(target=hostile.run, args=(name, demo.target, counts_out), daemon=True) for name in self.names]
-        victim = multiprocessing.Process(target=run_victim, args=(demo.target, victim_out), daemon=True)
-        victim.start()
-        for attacker in attackers:
-            attacker.start()
-        counts, asked = {}, []
-        ends = time.monotonic() + self.seconds
-        try:
-            while time.monotonic() < ends:
-                time.sleep(0.5)
-                demo.process.check()
-                self.memory.append(demo.rss_mib())
-                drain(counts_out, lambda item: counts.update([item]))
-                drain(victim_out, asked.extend)
-            if self.afterwards:
-                for attacker in attackers:
-                    attacker.kill()
-                time.sleep(self.afterwards)
-                demo.process.check()
-                drain(victim_out, asked.extend)
-        finally:
-            for process in (victim, *attackers):
-                process.kill()
-                process.join()
-        after = demo.counters()
-        return self.result(before, after, rss_before, counts, asked, ends)
-
-    def result(self, before, after, rss_before, counts, all_asked, ends):
-        change = after - before
-        asked = [each for each in all_asked if each[2] < ends]
-        pings = sorted(taken for taken, failure, _ in asked if failure is None)
-        failed = [failure for _, failure, _ in asked if failure]
-        bad = [ended - ends for taken, failure, ended in all_asked if ended >= ends and (failure or taken > GOOD_MILLIS)]
-        attack = collections.Counter()
-        for each in counts.values():
-            attack.update(each)
-        launches = int(change.pop("launches_total", 0))
-        lost = int(change.pop("lost", 0))
-        change.pop("drained", None)
-        return {
-            "attacks": self.names,
-            "seconds": self.seconds,
-            "attackers": dict(attack),
-            "asked": len(asked),
-            "failed": len(failed),
-            "failures": dict(collections.Counter(failed).most_common(5)),
-            "p50": percentile(pings, 50),
-            "p99": percentile(pings, 99),
-            "max": pings[-1] if pings else None,
-            "again": max(bad, default=0),
-            "launches": launches,
-            "lost": lost,
-            "protections": {name: int(times) for name, times in sorted(change.items())},
-            "rss_before": rss_before,
-            "rss_max": max(self.memory, default=0),
-            "memory": self.memory,
-        }
+def attack(demo, names, seconds, afterwards=0):
+    """Runs attacks concurrently, and another client also for some time after them. @return what the client and the dispatcher have noticed"""
+    before, rss_before, memory = demo.counters(), demo.rss_mib(), []
+    counts_out, victim_out = multiprocessing.Queue(), multiprocessing.Queue()
+    attackers = [multiprocessing.Process(target=hostile.run, args=(name, demo.target, counts_out), daemon=True) for name in names]
+    victim = multiprocessing.Process(target=run_victim, args=(demo.target, victim_out), daemon=True)
+    for process in (victim, *attackers):
+        process.start()
+    counts, asked = {}, []
+    ends = time.monotonic() + seconds
+    try:
+        while time.monotonic() < ends:
+            time.sleep(0.5)
+            demo.process.check()
+            memory.append(demo.rss_mib())
+            drain(counts_out, lambda item: counts.update([item]))
+            drain(victim_out, asked.extend)
+        if afterwards:
+            for attacker in attackers:
+                attacker.kill()
+            time.sleep(afterwards)
+            demo.process.check()
+            drain(victim_out, asked.extend)
+    finally:
+        for process in (victim, *attackers):
+            process.kill()
+            process.join()
+    during = [each for each in asked if each[2] < ends]
+    pings = sorted(taken for taken, failure, _ in during if failure is None)
+    failed = [failure for _, failure, _ in during if failure]
+    bad = [ended - ends for taken, failure, ended in asked if ended >= ends and (failure or taken > GOOD_MILLIS)]
+    change = demo.counters() - before
+    launches, lost, _ = (int(change.pop(name, 0)) for name in ("launches_total", "lost", "drained"))
+    return {
+        "attacks": names,
+        "seconds": seconds,
+        "attackers": sum(map(collections.Counter, counts.values()), collections.Counter()),
+        "asked": len(during),
+        "failed": len(failed),
+        "failures": dict(collections.Counter(failed).most_common(5)),
+        "p50": quantile(pings, 0.5) if pings else None,
+        "p99": quantile(pings, 0.99) if pings else None,
+        "max": pings[-1] if pings else None,
+        "again": max(bad, default=0),
+        "launches": launches,
+        "lost": lost,
+        "protections": {name: int(times) for name, times in sorted(change.items())},
+        "rss_before": rss_before,
+        "rss_max": max(memory, default=0),
+        "memory": memory,
+    }
 
 
 def drain(items, take):
@@ -383,10 +332,6 @@ def drain(items, take):
             take(items.get_nowait())
         except queue.Empty:
             return
-
-
-def percentile(ordered, percent):
-    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] if ordered else None
 
 
 def complaints(result, options):
@@ -403,9 +348,11 @@ def complaints(result, options):
         found.append(f"{result['lost']} worker connections were lost")
     if options.memory:
         memory = result["memory"]
-        third, last = memory[len(memory) // 2 : len(memory) * 3 // 4], memory[len(memory) * 3 // 4 :]
-        if third and last and statistics.median(last) > 1.1 * statistics.median(third):
-            found.append(f"memory grew from {statistics.median(third):.0f} to {statistics.median(last):.0f} MiB in the second half")
+        quarter = len(memory) // 4
+        if quarter:
+            third, last = statistics.median(memory[-2 * quarter : -quarter]), statistics.median(memory[-quarter:])
+            if last > 1.1 * third:
+                found.append(f"memory grew from {third:.0f} to {last:.0f} MiB in the second half")
     return found
 
 
@@ -426,24 +373,23 @@ def rows(results):
 class Attacks(Driver):
     tools = ("h2load",)
 
+    own = {
+        "seconds": (float, "duration of each attack (default: 60, or 10 with --shares)"),
+        "shares": (False, "lets one client hold up worker streams, in pools of 1 to 100 streams"),
+        "at_once": (False, "runs all attacks concurrently"),
+        "minutes": (float, "duration in minutes; overrides --seconds"),
+        "memory": (int, "limits the dispatcher's memory by a control group, to this many MiB"),
+        "processors": (float, "limits the dispatcher's processor time, with --memory"),
+        "jvm_flags": ("", "adds flags to the dispatcher's JVM"),
+        "setting": ([], "sets a setting of the dispatcher, --NAME=VALUE; may be repeated"),
+        "dispatcher": (ROOT / "dispatcher", "runs the launch script of another checkout, for comparison"),
+        "launches": (0, "maximum of worker launches that an attack by unfinished requests may cause"),
+        "p99": (50.0, "maximum p99 of /ping in ms"),
+    }
+
     @classmethod
     def arguments(cls, parser):
         parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"attacks to run; default: all of {', '.join(hostile.ATTACKS)}")
-        parser.add_argument("--seconds", type=float, help="duration of each attack (default: 60, or 10 with --shares)")
-        parser.add_argument("--shares", action="store_true", help="lets one client hold up worker streams, in pools of 1 to 100 streams")
-        parser.add_argument("--at-once", action="store_true", help="runs all attacks concurrently")
-        parser.add_argument("--minutes", type=float, help="duration in minutes; overrides --seconds")
-        parser.add_argument("--memory", type=int, metavar="MIB", help="limits the dispatcher's memory by a control group")
-        parser.add_argument("--processors", type=float, metavar="N", help="limits the dispatcher's processor time, with --memory")
-        parser.add_argument("--jvm-flags", default="", help="adds flags to the dispatcher's JVM")
-        parser.add_argument(
-            "--setting", action="append", default=[], metavar="--NAME=VALUE", help="sets a setting of the dispatcher; may be repeated")
-        parser.add_argument(
-            "--dispatcher", type=pathlib.Path, default=ROOT / "dispatcher", help="runs the launch script of another checkout, for comparison")
-        parser.add_argument(
-            "--launches", type=int, default=0, metavar="N",
-            help="maximum of worker launches that an attack by unfinished requests may cause (default: 0)")
-        parser.add_argument("--p99", type=float, default=50, metavar="MS", help="maximum p99 of /ping (default: 50)")
 
     @classmethod
     def verify(cls, options):
@@ -469,20 +415,24 @@ class Attacks(Driver):
 
     def attack(self, names, directory):
         """Runs attacks on a new dispatcher. @return complaints"""
+        try:
+            with self.demo(directory) as demo:
+                demo.warm_up()
+                progress(f"{', '.join(names)} for {self.options.seconds:g} s")
+                result = attack(demo, names, self.options.seconds, AFTERWARDS)
+                self.results.append(result)
+                killed = ["the kernel killed a process because it was out of memory"] if demo.group and demo.group.killed() else []
+                return complaints(result, self.options) + killed
+        except Failure as failure:
+            return [str(failure)]
+
+    @contextlib.contextmanager
+    def demo(self, directory, *more):
         directory.mkdir()
         demo = None
         try:
-            demo = Demo(self.options, directory)
-            demo.warm_up()
-            progress(f"{', '.join(names)} for {self.options.seconds:g} s")
-            result = Attack(demo, names, self.options.seconds, AFTERWARDS).execute()
-            self.results.append(result)
-            found = complaints(result, self.options)
-            if demo.group and demo.group.killed():
-                found.append("the kernel killed a process because it was out of memory")
-            return found
-        except Failure as failure:
-            return [str(failure)]
+            demo = Demo(self.options, directory, *more)
+            yield demo
         finally:
             processes.stop_all()
             if demo and demo.group:
@@ -492,21 +442,17 @@ class Attacks(Driver):
         """Lets one client hold up worker streams in each way."""
         for streams, size in itertools.product(POOLS, SIZES):
             try:
-                place = self.directory / f"{streams}-{size}"
-                place.mkdir()
-                demo = Demo(self.options, place, streams, size)
-                Attack(demo, [], 3).execute()
-                for client, (kind, rate) in enumerate(itertools.product(hostile.HOLDING, RATES), 1):
-                    r = Attack(demo, [f"{kind}:{rate}:{size}:{client}"], self.options.seconds).execute()
-                    title = f"{streams} streams, {kind} of {size:,} at {rate:,} bytes/s"
-                    progress(f"{title}: asked {r['asked']:,}, failed {r['failed']:,}, p99 {shown(r['p99'])} ms")
-                    self.results.append({"streams": streams, "kind": kind, "bytes": size, "rate": rate, **r})
-                    if r["failed"] or not r["asked"]:
-                        self.failed.append(f"{title}: {r['failures']} of {r['asked']}")
+                with self.demo(self.directory / f"{streams}-{size}", streams, size) as demo:
+                    attack(demo, [], 3)
+                    for client, (kind, rate) in enumerate(itertools.product(hostile.HOLDING, RATES), 1):
+                        r = attack(demo, [f"{kind}:{rate}:{size}:{client}"], self.options.seconds)
+                        title = f"{streams} streams, {kind} of {size:,} at {rate:,} bytes/s"
+                        progress(f"{title}: asked {r['asked']:,}, failed {r['failed']:,}, p99 {shown(r['p99'])} ms")
+                        self.results.append({"streams": streams, "kind": kind, "bytes": size, "rate": rate, **r})
+                        if r["failed"] or not r["asked"]:
+                            self.failed.append(f"{title}: {r['failures']} of {r['asked']}")
             except Failure as failure:
                 self.failed.append(f"{streams} streams, {size:,} bytes: {failure}")
-            finally:
-                processes.stop_all()
 
     def show(self, report):
         if not self.options.shares:

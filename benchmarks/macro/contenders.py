@@ -11,6 +11,12 @@ from machine import version
 from processes import Failure, Process, await_that, free_port, tool
 
 SECRET = "a-secret-for-loopback-benchmarks-only"
+DEMO_HANDLER = "io.lambdadispatcher.server.demo.DemoHandler"
+
+
+def arguments(settings):
+    """@return the arguments of a dispatcher for its settings by name; those without a value are left out"""
+    return [f"--{name}={value}" for name, value in settings.items() if value is not None]
 
 
 def backend_ports(run, protocol):
@@ -66,6 +72,13 @@ class Direct(Contender):
         self.process = run.backend
 
 
+def haproxy_command(file, sections, defaults=()):
+    """Writes a configuration, and returns the command that runs HAProxy with it. @param sections lines by title"""
+    common = ["mode http", "timeout connect 5s", "timeout client 60s", "timeout server 60s", *defaults]
+    file.write_text("".join(f"{title}\n" + "".join(f"    {line}\n" for line in lines) for title, lines in {"defaults": common, **sections}.items()))
+    return [tool("haproxy"), "-q", "-db", "-f", file]
+
+
 class HaProxy(Contender):
     tools = ("haproxy",)
 
@@ -74,31 +87,14 @@ class HaProxy(Contender):
         self.protocol = protocol
         self.front = front
 
-    def bind(self, run):
-        return f"ssl crt {run.pem} alpn h2" if self.front == "tls" else {"h2": "proto h2", "h1": ""}[self.front]
-
     def start(self, run):
-        configuration = run.directory / f"{self.name}.cfg"
+        bind = f"ssl crt {run.pem} alpn h2" if self.front == "tls" else {"h2": "proto h2", "h1": ""}[self.front]
         option = " proto h2" if self.protocol == "h2" else ""
-        servers = "\n".join(f"    server backend{port} 127.0.0.1:{port}{option}" for port in backend_ports(run, self.protocol))
-        configuration.write_text(
-            f"""global
-    nbthread 1
-    maxconn 4000
-defaults
-    mode http
-    timeout connect 5s
-    timeout client 60s
-    timeout server 60s
-frontend public
-    bind 127.0.0.1:{self.port} {self.bind(run)}
-    default_backend workers
-backend workers
-    balance leastconn
-{servers}
-"""
-        )
-        self.launch(run, [tool("haproxy"), "-q", "-db", "-f", configuration])
+        servers = [f"server backend{port} 127.0.0.1:{port}{option}" for port in backend_ports(run, self.protocol)]
+        self.launch(run, haproxy_command(run.directory / f"{self.name}.cfg", {
+            "global": ["nbthread 1", "maxconn 4000"],
+            "frontend public": [f"bind 127.0.0.1:{self.port} {bind}", "default_backend workers"],
+            "backend workers": ["balance leastconn", *servers]}))
 
 
 class Nghttpx(Contender):
@@ -110,14 +106,31 @@ class Nghttpx(Contender):
 
     def start(self, run):
         configuration = run.directory / "nghttpx.conf"
-        configuration.write_text(
-            f"frontend=127.0.0.1,{self.port}{'' if self.front == 'tls' else ';no-tls'}\n"
-            + (f"private-key-file={run.key}\ncertificate-file={run.certificate}\n" if self.front == "tls" else "")
-            + "".join(f"backend=127.0.0.1,{port};/;proto=h2\n" for port in backend_ports(run, "h2"))
-            + "workers=1\n"
-            "log-level=ERROR\n"
-        )
+        secure = self.front == "tls"
+        configuration.write_text("\n".join([
+            f"frontend=127.0.0.1,{self.port}{'' if secure else ';no-tls'}",
+            *([f"private-key-file={run.key}", f"certificate-file={run.certificate}"] if secure else []),
+            *(f"backend=127.0.0.1,{port};/;proto=h2" for port in backend_ports(run, "h2")), "workers=1", "log-level=ERROR", ""]))
         self.launch(run, [tool("nghttpx"), f"--conf={configuration}"])
+
+
+def nginx_command(home, connections, http):
+    """Writes a configuration into a new directory, and returns the command that runs nginx with it, with one thread."""
+    home.mkdir()
+    configuration = home / "nginx.conf"
+    temporary = "".join(f"    {kind}_temp_path {home}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    configuration.write_text(
+        f"""daemon off;
+worker_processes 1;
+pid {home}/pid;
+error_log stderr error;
+events {{ worker_connections {connections}; }}
+http {{
+    access_log off;
+    keepalive_requests 1000000000;
+{temporary}{http}}}
+""")
+    return [tool("nginx"), "-e", "stderr", "-p", home, "-c", configuration]
 
 
 class Nginx(Contender):
@@ -129,20 +142,8 @@ class Nginx(Contender):
         super().__init__("nginx", f"nginx {version('nginx', '-v')}, h2→h1")
 
     def start(self, run):
-        home = run.directory / "nginx"
-        home.mkdir()
-        configuration = home / "nginx.conf"
-        temporary = "".join(f"    {kind}_temp_path {home}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-        configuration.write_text(
-            f"""daemon off;
-worker_processes 1;
-pid {home}/pid;
-error_log stderr error;
-events {{ worker_connections 4096; }}
-http {{
-    access_log off;
-{temporary}    client_max_body_size 0;
-    keepalive_requests 1000000000;
+        self.launch(run, nginx_command(
+            run.directory / "nginx", 4096, f"""    client_max_body_size 0;
     upstream backend {{
         server 127.0.0.1:{run.backend_port};
         keepalive 200;
@@ -158,63 +159,39 @@ http {{
             proxy_request_buffering off;
         }}
     }}
-}}
-"""
-        )
-        self.launch(run, [tool("nginx"), "-e", "stderr", "-p", home, "-c", configuration])
+"""))
 
 
 class JvmGateway(Contender):
     """A gateway of benchmarks/gateway, on one event loop."""
 
-    main = None
-
-    def __init__(self, name, note, java, jvm_flags):
-        super().__init__(name, note)
+    def __init__(self, name, title, library, java, jvm_flags):
+        super().__init__(name, f"{title} {machine.gateway_library(library)}, h2→h1")
         self.java = java
         self.jvm_flags = jvm_flags
 
     def start(self, run):
-        command = [self.java, *self.jvm_flags, *self.properties(), "-cp", machine.GATEWAY_CLASS_PATH]
-        self.launch(run, [*command, f"io.lambdadispatcher.benchmarks.gateway.{self.main}", *self.arguments(run)])
-
-    def properties(self):
-        return []
+        # The default of Spring's gateway is at least four event loops, even on one core.
+        command = [self.java, *self.jvm_flags, "-Dreactor.netty.ioWorkerCount=1", "-cp", machine.GATEWAY_CLASS_PATH]
+        self.launch(run, [*command, f"io.lambdadispatcher.benchmarks.gateway.{type(self).__name__}", *self.arguments(run)])
 
     def arguments(self, run):
         raise NotImplementedError
 
 
 class SpringGateway(JvmGateway):
-    main = "SpringGateway"
-
     def __init__(self, java, jvm_flags):
-        found = machine.gateway_library("spring-cloud-gateway-server-webflux")
-        super().__init__("spring-gateway", f"Spring Cloud Gateway {found}, h2→h1", java, jvm_flags)
-
-    def properties(self):
-        # The default is at least four event loops, even on one core.
-        return ["-Dreactor.netty.ioWorkerCount=1"]
+        super().__init__("spring-gateway", "Spring Cloud Gateway", "spring-cloud-gateway-server-webflux", java, jvm_flags)
 
     def arguments(self, run):
         route = "--spring.cloud.gateway.server.webflux.routes[0]"
-        return [
-            "--server.address=127.0.0.1",
-            f"--server.port={self.port}",
-            "--server.http2.enabled=true",
-            "--logging.level.root=warn",
-            f"{route}.id=backend",
-            f"{route}.uri=http://127.0.0.1:{run.backend_port}",
-            f"{route}.predicates[0]=Path=/**",
-        ]
+        return ["--server.address=127.0.0.1", f"--server.port={self.port}", "--server.http2.enabled=true", "--logging.level.root=warn",
+                f"{route}.id=backend", f"{route}.uri=http://127.0.0.1:{run.backend_port}", f"{route}.predicates[0]=Path=/**"]
 
 
 class VertxGateway(JvmGateway):
-    main = "VertxGateway"
-
     def __init__(self, java, jvm_flags):
-        found = machine.gateway_library("vertx-http-proxy")
-        super().__init__("vertx-proxy", f"Vert.x proxy {found}, h2→h1", java, jvm_flags)
+        super().__init__("vertx-proxy", "Vert.x proxy", "vertx-http-proxy", java, jvm_flags)
 
     def arguments(self, run):
         return [self.port, run.backend_port]
@@ -223,11 +200,8 @@ class VertxGateway(JvmGateway):
 class LambdaDispatcher(Contender):
     """The dispatcher with one event loop by default, and one worker process with the demo routes."""
 
-    def __init__(self, java, jvm_flags, worker_flags, worker_shape, variant=None, note=None):
-        super().__init__(
-            f"dispatcher-{variant}" if variant else "dispatcher",
-            note or f"Lambda Dispatcher, {variant or 'h2→worker streams'}",
-        )
+    def __init__(self, java, jvm_flags, worker_flags=(), worker_shape=(1, 100), variant=None, note=None):
+        super().__init__(f"dispatcher-{variant}" if variant else "dispatcher", note or f"Lambda Dispatcher, {variant or 'h2→worker streams'}")
         self.java = java
         self.jvm_flags = jvm_flags
         self.worker_flags = worker_flags
@@ -255,26 +229,15 @@ class LambdaDispatcher(Contender):
         }
 
     def start(self, run):
-        self.process = Process(
-            self.name,
-            [self.java, *self.jvm_flags, "-cp", self.class_path, "io.lambdadispatcher.server.Main", "serve",
-             *(f"--{name}={value}" for name, value in self.settings().items())],
-            self.core,
-            run.directory,
-            {"LAMBDA_DISPATCHER_WORKERS_SECRET": SECRET},
-        )
+        command = [self.java, *self.jvm_flags, "-cp", self.class_path, "io.lambdadispatcher.server.Main", "serve", *arguments(self.settings())]
+        self.process = Process(self.name, command, self.core, run.directory, {"LAMBDA_DISPATCHER_WORKERS_SECRET": SECRET})
         self.process.await_port(self.port)
         self.process.await_port(self.worker_port)
         self.worker = self.start_worker(run)
 
     def start_worker(self, run):
-        return Process(
-            f"{self.name}-worker",
-            [self.java, *self.worker_flags, "-cp", self.class_path, "io.lambdadispatcher.worker.WorkerMain"],
-            LOAD_CORE,
-            run.directory,
-            self.worker_environment(),
-        )
+        command = [self.java, *self.worker_flags, "-cp", self.class_path, "io.lambdadispatcher.worker.WorkerMain"]
+        return Process(f"{self.name}-worker", command, LOAD_CORE, run.directory, self.worker_environment())
 
     def worker_environment(self):
         return {
@@ -284,7 +247,7 @@ class LambdaDispatcher(Contender):
             # A launch token is valid for only one worker, once.
             "LAMBDA_DISPATCHER_WORKER_ID": f"benchmark-{uuid.uuid4()}",
             "LAMBDA_DISPATCHER_SECRET": SECRET,
-            "LAMBDA_DISPATCHER_HANDLER": "io.lambdadispatcher.server.demo.DemoHandler",
+            "LAMBDA_DISPATCHER_HANDLER": DEMO_HANDLER,
             "LAMBDA_DISPATCHER_CONNECTIONS": str(self.worker_shape[0]),
             "LAMBDA_DISPATCHER_STREAMS": str(self.worker_shape[1]),
         }

@@ -35,8 +35,11 @@ class Driver:
     names = None
     tools = ("h2load", "taskset")
     cores = 1
-    # The options of OPTIONS that the program has, with their defaults, and the values of any options with --quick.
+    # The options of OPTIONS that the program has, with their defaults.
     defaults = {}
+    # Its own options: default and help text by name. A default of False is a switch, a list may be repeated, and a type has no default.
+    own = {}
+    # The values of any options with --quick.
     quick = {}
 
     def __init__(self, options):
@@ -53,7 +56,7 @@ class Driver:
 
     @classmethod
     def arguments(cls, parser):
-        """Adds the program's own arguments."""
+        """Adds arguments that are no options."""
 
     @classmethod
     def verify(cls, options):
@@ -64,7 +67,7 @@ class Driver:
         raise NotImplementedError
 
     def meta(self):
-        """What the report says of the run, in addition to the machine, the flags and the common options."""
+        """What the report says of the run, in addition to the machine, the flags and the numbers of the options."""
         return {}
 
     def show(self, report):
@@ -78,13 +81,13 @@ class Driver:
         return machine.jvm_flags(java, [*getattr(self.options, "jvm_flags", machine.DISPATCHER_FLAGS).split(), *more])
 
     def start_backend(self, core=LOAD_CORE):
-        command = [self.java, "-Xmx256m", "-XX:+UseSerialGC", "-cp", getattr(self.options, "backend_class_path", None) or machine.BENCHMARKS_JAR]
-        self.backend = Process("backend", [*command, "io.lambdadispatcher.bench.endtoend.BackendMain", self.backend_port], core, self.directory)
+        command = [self.java, "-Xmx256m", "-XX:+UseSerialGC", "-cp", machine.BENCHMARKS_JAR, "io.lambdadispatcher.bench.endtoend.BackendMain"]
+        self.backend = Process("backend", [*command, self.backend_port], core, self.directory)
         self.backend.await_port(self.backend_port)
 
     def report(self):
         results = self.execute()
-        common = {name: getattr(self.options, name) for name in self.defaults if not name.endswith("flags")}
+        common = {name: value for name in (*self.defaults, *self.own) if type(value := getattr(self.options, name)) in (int, float)}
         if "worker_flags" in self.defaults:
             common["worker_flags"] = self.options.worker_flags.split()
         return {"meta": machine.meta(self.java, self.flags, **{**common, **self.meta()}), "results": self.results if results is None else results}
@@ -96,8 +99,16 @@ class Driver:
         cls.arguments(parser)
         if cls.names:
             parser.add_argument("--only", default=",".join(cls.names), help="measures some of %(default)s")
-        for name, default in cls.defaults.items():
-            parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default, help=f"{OPTIONS[name]}; default: %(default)s")
+        for name, (default, text) in {**{name: (default, OPTIONS[name]) for name, default in cls.defaults.items()}, **cls.own}.items():
+            if default is False:
+                kind = {"action": "store_true"}
+            elif default == []:
+                kind = {"action": "append", "default": []}
+            elif isinstance(default, type):
+                kind = {"type": default}
+            else:
+                kind, text = {"type": type(default), "default": default}, text if default == "" else f"{text}; default: %(default)s"
+            parser.add_argument(f"--{name.replace('_', '-')}", help=text, **kind)
         if cls.quick:
             parser.add_argument("--quick", action="store_true", help="runs everything once and shortly, to check that it works")
         parser.add_argument("--jdk", metavar="PATH", help="JDK that runs everything; default: JAVA_HOME, then the PATH")

