@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Checks the constant-rate load generator against arithmetic and against h2load. Takes half a minute.
 
 First, a backend is stopped for one second of ten. A tenth of the requests should start in this second, and they wait between zero and one
@@ -11,13 +11,11 @@ connection.
 
 import os
 import signal
-import sys
 import threading
 
-sys.dont_write_bytecode = True
-import machine  # noqa: E402
-from driver import Driver, table  # noqa: E402
-from load import PING, PROXY_CORE, ConstantRate, Load  # noqa: E402
+import machine
+from driver import Driver, table
+from load import PING, PROXY_CORE, ConstantRate, Load
 
 RATE, SECONDS, STOP_SECONDS = 1000, 10, 1.0
 

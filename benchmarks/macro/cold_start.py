@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Measures how long a launched worker takes to become ready, in Lambda's runtime interface emulator, by phase.
 
     benchmarks/macro/cold_start.py                  all packagings of examples/hello, five launches of each kind
@@ -21,6 +21,7 @@ that Lambda gives to that memory (0.29), or a whole processor. A launch is one i
 In the rows "after a warm-up", the environment has answered an init-only invocation before, as with function.prewarmed-environments.
 The emulator does not imitate the AOT cache that AWS's java25 runtime has for its own runtime client.
 """
+
 import base64
 import calendar
 import hashlib
@@ -31,14 +32,13 @@ import pathlib
 import re
 import statistics
 import subprocess
-import sys
 import time
 import zipfile
 
-sys.dont_write_bytecode = True
-import machine  # noqa: E402
-from driver import Driver, table  # noqa: E402
-from processes import ROOT, Failure, Process, free_port  # noqa: E402
+import machine
+import processes
+from driver import Driver, table
+from processes import ROOT, Failure, Process, free_port
 
 SECRET = "a-secret-of-a-benchmark-on-one-machine"
 FUNCTION = "hello"
@@ -68,11 +68,8 @@ def token(worker):
     return f"{signed}.{base64url(hmac_sha256(hmac_sha256(SECRET.encode(), 'function' + FUNCTION), signed))}"
 
 
-def docker(*arguments):
-    done = subprocess.run(["docker", *map(str, arguments)], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise Failure(f"docker {arguments[0]} failed: {done.stderr.strip()}")
-    return done.stdout.strip() + ("\n" + done.stderr if arguments[0] == "logs" else "")
+def docker(*arguments, **more):
+    return processes.run(["docker", *arguments], **more).strip()
 
 
 class Environment:
@@ -84,13 +81,13 @@ class Environment:
                    "--add-host", "dispatcher:host-gateway", "-p", "127.0.0.1::8080"]
         if kind == "zip":
             command += ["-e", "JAVA_HEAP=-XX:MaxRAMPercentage=60", "-v", f"{files / kind / 'lib'}:/var/task/lib:ro", IMAGES[kind], HANDLER]
-        elif kind != "image":
-            command += ["-v", f"{files / kind}:/var/task:ro", "--entrypoint", "/usr/local/bin/aws-lambda-rie", IMAGES[kind],
-                        "/var/task/bootstrap", *(MANAGED if kind == "zip-cache" else []), HANDLER]
-        else:
+        elif kind == "image":
             # The emulator is not in the image. It starts the image's own command.
             java = json.loads(docker("inspect", "-f", "{{json .Config.Entrypoint}}", IMAGES[kind]))
             command += ["-v", f"{files / 'aws-lambda-rie'}:/aws-lambda-rie:ro", "--entrypoint", "/aws-lambda-rie", IMAGES[kind], *java, HANDLER]
+        else:
+            command += ["-v", f"{files / kind}:/var/task:ro", "--entrypoint", "/usr/local/bin/aws-lambda-rie", IMAGES[kind],
+                        "/var/task/bootstrap", *(MANAGED if kind == "zip-cache" else []), HANDLER]
         self.id = docker("run", "-d", *command)
         self.url = f"http://127.0.0.1:{docker('port', self.id, 8080).splitlines()[0].rpartition(':')[2]}{INVOKE}"
         self.pid = int(docker("inspect", "-f", "{{.State.Pid}}", self.id))
@@ -100,7 +97,7 @@ class Environment:
         """Invokes the function. @param wait whether to wait for its response; a worker's comes when it ends"""
         command = ["curl", "-s", "-S", "-m", str(PATIENCE_SECONDS), "-d", json.dumps(event), self.url]
         if wait:
-            return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            return processes.run(command)
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def cpu_seconds(self):
@@ -113,7 +110,7 @@ class Environment:
         raise Failure("the cgroup of the container has no CPU time")
 
     def log(self):
-        return docker("logs", self.id)
+        return docker("logs", self.id, stderr=subprocess.STDOUT)
 
     def remove(self):
         docker("rm", "-f", self.id)
@@ -124,25 +121,17 @@ class ColdStart(Driver):
     tools = ("docker", "curl")
     defaults = {"rounds": 5}
 
-    @classmethod
-    def arguments(cls, parser):
-        parser.add_argument("--tls", action="store_true", help="with TLS on the worker port, as a dispatcher has it by default")
-
     def execute(self):
         self.launches, self.flags = 0, []
         self.prepare()
         self.start_dispatcher()
-        rows = []
-        for share in SHARES:
-            for warm in (False, True):
-                rows += self.rows(share, warm)
-        return rows
+        return [row for share in SHARES for warm in (False, True) for row in self.rows(share, warm)]
 
     def prepare(self):
         if not ZIP.exists():
             raise Failure(f"{ZIP.relative_to(ROOT)} is missing; run: mvn -q -P examples -DskipTests package")
         for image in IMAGES.values():
-            if subprocess.run(["docker", "image", "inspect", image], capture_output=True, check=False).returncode != 0:
+            if not docker("images", "-q", image):
                 raise Failure(f"no image {image}; run: it/docker/build-images base && it/docker/build-images product")
         for kind in self.options.only:
             if kind != "image":
@@ -157,10 +146,7 @@ class ColdStart(Driver):
         if options is not None:
             machine.progress(f"building {kind}")
             archive = self.directory / f"{kind}.zip"
-            built = subprocess.run([ROOT / "docker/build-function", *options, "com.example.hello.HelloHandler", ZIP, archive],
-                                   capture_output=True, text=True, check=False)
-            if built.returncode != 0:
-                raise Failure(f"docker/build-function failed: {built.stderr}")
+            processes.run([ROOT / "docker/build-function", *options, "com.example.hello.HelloHandler", ZIP, archive])
         with zipfile.ZipFile(archive) as function:
             for entry in function.infolist():
                 path = function.extract(entry, self.directory / kind)
@@ -169,29 +155,20 @@ class ColdStart(Driver):
 
     def start_dispatcher(self):
         self.worker_port, public, admin = free_port(), free_port(), free_port()
-        settings = {"WORKERS_PORT": self.worker_port, "PUBLIC_PLAIN_PORT": public, "ADMIN_PORT": admin,
-                    "WORKERS_SECRET": SECRET, "FUNCTION_NAME": FUNCTION, "FUNCTION_LAUNCHER": "external", "SHUTDOWN_DELAY": "0"}
-        if not self.options.tls:
-            settings["WORKERS_TLS_CERTIFICATE"] = "off"
-        variables = {f"LAMBDA_DISPATCHER_{name}": str(value) for name, value in settings.items()}
-        command = [self.java, "-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.server.Main"]
-        self.dispatcher = Process("dispatcher", [*command, "serve"], None, self.directory, variables)
+        settings = {"WORKERS_PORT": self.worker_port, "PUBLIC_PLAIN_PORT": public, "ADMIN_PORT": admin, "WORKERS_SECRET": SECRET,
+                    "WORKERS_TLS_CERTIFICATE": "off", "FUNCTION_NAME": FUNCTION, "FUNCTION_LAUNCHER": "external", "SHUTDOWN_DELAY": "0"}
+        command = [self.java, "-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.server.Main", "serve"]
+        self.dispatcher = Process(
+            "dispatcher", command, None, self.directory, {f"LAMBDA_DISPATCHER_{name}": str(value) for name, value in settings.items()})
         self.dispatcher.await_port(public)
-        keys = subprocess.run([*command, "worker", "keys"], env={**os.environ, **variables}, capture_output=True, text=True, check=True).stdout
-        fingerprint = re.search("TLS_FINGERPRINT=(.*)", keys)
-        self.access = {"tlsFingerprint": fingerprint[1]} if fingerprint else {"tls": False}
 
     def rows(self, share, warm):
         machine.progress(f"{share} of a processor{', after a warm-up' if warm else ''}")
-        samples = {kind: [] for kind in self.options.only}
-        for _ in range(self.options.rounds):
-            for kind, some in samples.items():
-                some.append(self.launch(kind, SHARES[share], warm))
-        rows = []
-        for kind, some in samples.items():
+        samples = [{kind: self.launch(kind, SHARES[share], warm) for kind in self.options.only} for _ in range(self.options.rounds)]
+        for kind in self.options.only:
+            some = [each[kind] for each in samples]
             medians = {name: statistics.median(sample[name] for sample in some) for name in some[0]}
-            rows.append({"packaging": kind, "processors": share, "after_warm_up": warm, **medians, "samples": some})
-        return rows
+            yield {"packaging": kind, "processors": share, "after_warm_up": warm, **medians, "samples": some}
 
     def launch(self, kind, share, warm):
         self.launches += 1
@@ -202,8 +179,7 @@ class ColdStart(Driver):
                 environment.invoke({"warmUp": True, "holdMillis": 0}, wait=True)
             cpu, begin = environment.cpu_seconds(), time.monotonic()
             invocation = environment.invoke(
-                {"function": FUNCTION, "workerId": worker, "token": token(worker), "addresses": [f"dispatcher:{self.worker_port}"],
-                 **self.access}, wait=False)
+                {"function": FUNCTION, "workerId": worker, "token": token(worker), "addresses": [f"dispatcher:{self.worker_port}"], "tls": False}, wait=False)
             ready = re.compile(rf"worker {worker} .* is ready")
             while not ready.search(self.dispatcher.log.read_text()):
                 if invocation.poll() is not None or time.monotonic() - begin > PATIENCE_SECONDS:

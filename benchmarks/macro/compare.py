@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Compares the CPU time per request of the checked out commit with that of another commit.
 
     benchmarks/macro/compare.py HEAD~1                      about 15 minutes
@@ -15,18 +15,16 @@ With --bound, the exit code is 1 if the interval lies wholly above the bound.
 
 import re
 import subprocess
-import sys
 from functools import partial
 
-sys.dont_write_bytecode = True
-import machine  # noqa: E402
-from contenders import LambdaDispatcher  # noqa: E402
-from driver import Driver, some_of  # noqa: E402
-from load import SCENARIOS  # noqa: E402
-from machine import progress  # noqa: E402
-from measure import await_answers, measure, warm  # noqa: E402
-from pairs import alternate, compare, rows  # noqa: E402
-from processes import ROOT, Failure  # noqa: E402
+import machine
+from contenders import LambdaDispatcher
+from driver import Driver
+from load import scenarios_of
+from machine import progress
+from measure import await_answers, measure, warm
+from pairs import alternate, compare, rows
+from processes import ROOT, Failure
 
 
 def older(settings, known):
@@ -48,8 +46,8 @@ def older(settings, known):
 class OtherDispatcher(LambdaDispatcher):
     """The dispatcher of another commit, with its names of the settings, and without those that it does not know."""
 
-    def __init__(self, tree, *arguments):
-        super().__init__(*arguments)
+    def __init__(self, tree, *arguments, **more):
+        super().__init__(*arguments, **more)
         self.tree = tree
         self.class_path = self.class_path.replace(str(ROOT), str(tree))
 
@@ -77,13 +75,16 @@ class Compare(Driver):
     defaults = {"processes": 5, "pairs": 6, "seconds": 3.0, "warm_up": 20.0, "jvm_flags": machine.DISPATCHER_FLAGS}
     quick = {"processes": 1, "pairs": 2, "seconds": 0.5, "warm_up": 0.5}
 
+    own = {
+        "scenarios": ("ping,image,echo", "some of these"),
+        "bound": (float, "exit with 1 if an interval lies wholly above this ratio"),
+        "setting": ([], "NAME=VALUE: a setting of the checked out dispatcher; may be repeated"),
+        "worker_tls": (False, "TLS between the checked out dispatcher and its worker"),
+    }
+
     @classmethod
     def arguments(cls, parser):
         parser.add_argument("revision", help="the other commit, for example main or HEAD~1")
-        parser.add_argument("--scenarios", default=",".join(each.name for each in SCENARIOS), help="some of %(default)s")
-        parser.add_argument("--bound", type=float, metavar="RATIO", help="exit with 1 if an interval lies wholly above this ratio")
-        parser.add_argument("--setting", action="append", default=[], metavar="NAME=VALUE", help="a setting of the checked out dispatcher; may be repeated")
-        parser.add_argument("--worker-tls", action="store_true", help="TLS between the checked out dispatcher and its worker")
 
     @classmethod
     def verify(cls, options):
@@ -91,8 +92,7 @@ class Compare(Driver):
             if "=" not in setting:
                 raise Failure(f"--setting {setting}: expected NAME=VALUE, such as function-request-timeout=10s")
         options.settings = dict(setting.split("=", 1) for setting in options.setting)
-        by_name = {each.name: each for each in SCENARIOS}
-        options.scenarios = [by_name[name] for name in some_of("scenarios", options.scenarios, by_name)]
+        options.scenarios = scenarios_of(options.scenarios)
 
     def execute(self):
         machine.build()
@@ -101,7 +101,8 @@ class Compare(Driver):
         if not re.fullmatch("[0-9a-f]{40}", self.other):
             raise Failure(f"{self.options.revision}: expected a commit of this repository")
         try:
-            self.build(self.other)
+            machine.git("worktree", "add", "--detach", str(self.tree), self.other)
+            machine.maven(f"building {self.other[:12]}", "-pl", "dispatcher-server", "-am", "-DskipTests", "package", cwd=self.tree)
             return {scenario.name: self.scenario(scenario) for scenario in self.options.scenarios}
         finally:
             machine.git("worktree", "remove", "--force", str(self.tree))
@@ -109,18 +110,11 @@ class Compare(Driver):
     def meta(self):
         return {"other": self.other, "settings": self.options.settings}
 
-    def build(self, other):
-        progress(f"building {other[:12]}")
-        machine.git("worktree", "add", "--detach", str(self.tree), other)
-        command = ["mvn", "-q", "-B", "-ntp", "-pl", "dispatcher-server", "-am", "-DskipTests", "package"]
-        if subprocess.run(command, cwd=self.tree, check=False).returncode != 0:
-            raise Failure(f"the build of {other} failed")
-
     def scenario(self, scenario):
         samples = []
         for number in range(self.options.processes):
-            ours = LambdaDispatcher(self.java, self.flags, [], (1, 100), f"ours-{number}")
-            theirs = OtherDispatcher(self.tree, self.java, self.flags, [], (1, 100), f"other-{number}")
+            ours = LambdaDispatcher(self.java, self.flags, variant=f"ours-{number}")
+            theirs = OtherDispatcher(self.tree, self.java, self.flags, variant=f"other-{number}")
             ours.flags.update(self.options.settings)
             ours.worker_tls = self.options.worker_tls
             both = [theirs, ours] if number % 2 else [ours, theirs]

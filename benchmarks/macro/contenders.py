@@ -4,6 +4,7 @@ import pathlib
 import re
 import subprocess
 import uuid
+from functools import partial
 
 import machine
 from load import LOAD_CORE, PROXY_CORE
@@ -26,9 +27,6 @@ def backend_ports(run, protocol):
 
 class Contender:
     """One process (tree) in front of a backend. Started once, and measured in every round."""
-
-    # Programs that must be installed.
-    tools = ()
 
     def __init__(self, name, note):
         self.name = name
@@ -80,8 +78,6 @@ def haproxy_command(file, sections, defaults=()):
 
 
 class HaProxy(Contender):
-    tools = ("haproxy",)
-
     def __init__(self, name, protocol, front="h2"):
         super().__init__(name, f"HAProxy {version('haproxy', '-v')}, {front}→{'h2c' if protocol == 'h2' else 'h1'}")
         self.protocol = protocol
@@ -98,8 +94,6 @@ class HaProxy(Contender):
 
 
 class Nghttpx(Contender):
-    tools = ("nghttpx",)
-
     def __init__(self, front="h2"):
         super().__init__("nghttpx", f"nghttpx {version('nghttpx', '--version')}, {front}→h2c")
         self.front = front
@@ -136,8 +130,6 @@ http {{
 class Nginx(Contender):
     """Streams bodies like the other proxies. By default, nginx buffers bodies first, large ones in files."""
 
-    tools = ("nginx",)
-
     def __init__(self):
         super().__init__("nginx", f"nginx {version('nginx', '-v')}, h2→h1")
 
@@ -160,6 +152,15 @@ class Nginx(Contender):
         }}
     }}
 """))
+
+
+# The proxies whose front can be chosen, by name.
+PROXIES = {"nghttpx": Nghttpx, "haproxy-h1": partial(HaProxy, "haproxy-h1", "h1"), "haproxy-h2": partial(HaProxy, "haproxy-h2", "h2")}
+
+
+def programs(names):
+    """@return the programs that must be installed for the contenders of these names"""
+    return [program for name in names if (program := name.partition("-")[0]) in ("haproxy", "nghttpx", "nginx")]
 
 
 class JvmGateway(Contender):

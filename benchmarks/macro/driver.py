@@ -10,7 +10,7 @@ import tempfile
 import machine
 import processes
 from load import LOAD_CORE, PROXY_CORE
-from processes import Failure, Process, free_port
+from processes import Failure, Process, free_port, some_of
 
 # The options that several programs have. Each program says which it has, by their defaults.
 OPTIONS = {
@@ -149,13 +149,12 @@ class Driver:
         shutil.rmtree(run.directory)
 
 
-def some_of(option, text, known):
-    """@return the names of a list with commas. Raises Failure if one is not known."""
-    names = text.split(",")
-    unknown = [name for name in names if name.partition("+")[0] not in known]
-    if unknown:
-        raise Failure(f"--{option} {','.join(unknown)}: expected some of {','.join(known)}")
-    return names
+def by(rows, key):
+    """@return the rows by their value of a key, in the order of the first of each"""
+    found = {}
+    for row in rows:
+        found.setdefault(row[key], []).append(row)
+    return found
 
 
 def table(head, rows):

@@ -25,6 +25,12 @@ ECHO = Scenario("echo", "/echo", IMAGE_BYTES, 200, True)
 SCENARIOS = [PING, IMAGE, ECHO]
 
 
+def scenarios_of(names):
+    """@return the scenarios of a list with commas"""
+    by_name = {each.name: each for each in SCENARIOS}
+    return [by_name[name] for name in processes.some_of("scenarios", names, by_name)]
+
+
 def echo_of(size, warm_requests=None):
     return Scenario(f"echo-{size}", "/echo", size, warm_requests or max(20, min(2000, 40_000_000 // max(1, size))), True)
 
@@ -46,7 +52,7 @@ class Load:
     10 ms at once, because h2load's timer is no finer.
     """
 
-    def __init__(self, port, scenario, requests, directory, connections=CONNECTIONS, streams=STREAMS, tls=False, seconds=300, rate=0, h1=False):
+    def __init__(self, port, scenario, requests, directory, connections=CONNECTIONS, streams=STREAMS, tls=False, seconds=300, rate=0, h1=False, fields=()):
         self.log = pathlib.Path(directory) / "h2load.tsv"
         self.log.unlink(missing_ok=True)
         body = body_file(scenario, directory)
@@ -55,6 +61,7 @@ class Load:
             *(tool("h2load"), "-c", str(connections), "-m", str(streams), "-n", str(requests)),
             *([f"--rps={rate / connections:g}"] if rate else []),
             *(["--h1"] if h1 else []),
+            *(word for field in fields for word in ("-H", field)),
             *(["-d", str(body)] if body else []),
             f"--log-file={self.log}",
             f"{'https' if tls else 'http'}://127.0.0.1:{port}{scenario.path}",
@@ -84,8 +91,12 @@ class Load:
         expected = self.succeeded * scenario.size
         return self.requests if errors == 0 and self.body_bytes != expected else errors
 
+    def answers(self):
+        """@return the start in microseconds, the status and the duration in microseconds of each request"""
+        return [tuple(map(int, line.split("\t")[:3])) for line in self.log.read_text().splitlines()]
+
     def latencies_millis(self):
-        micros = sorted(int(line.split("\t")[2]) for line in self.log.read_text().splitlines())
+        micros = sorted(duration for _, _, duration in self.answers())
         return {"p50": quantile(micros, 0.5) / 1e3, "p99": quantile(micros, 0.99) / 1e3, "max": micros[-1] / 1e3}
 
 

@@ -63,15 +63,17 @@ def version(name, flag):
     return found.group() if found else "of unknown version"
 
 
-def build(with_server=True, always=False):
-    wanted = [BENCHMARKS_JAR, *([SERVER_LIBRARIES] if with_server else [])]
-    if not always and all(path.exists() for path in wanted) and not is_older_than_sources(wanted[0]):
-        return
+def maven(what, *arguments, cwd=ROOT):
     processes.need("mvn")
-    progress("building")
-    command = ["mvn", "-q", "-B", "-pl", "dispatcher-server,benchmarks", "-am", "-DskipTests", "package"]
-    if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
-        raise Failure("the build failed")
+    progress(what)
+    if subprocess.run(["mvn", "-q", "-B", "-ntp", *map(str, arguments)], cwd=cwd, check=False).returncode != 0:
+        raise Failure(f"{what} failed")
+
+
+def build(with_server=True):
+    wanted = [BENCHMARKS_JAR, *([SERVER_LIBRARIES] if with_server else [])]
+    if not all(path.exists() for path in wanted) or is_older_than_sources(wanted[0]):
+        maven("building", "-pl", "dispatcher-server,benchmarks", "-am", "-DskipTests", "package")
 
 
 def has_gateways():
@@ -80,14 +82,9 @@ def has_gateways():
 
 def build_gateways():
     """Builds the gateways separately, because most builds do not need their dependencies."""
-    built = GATEWAY / "target/lib"
     sources = [GATEWAY / "pom.xml", *(GATEWAY / "src").rglob("*.java")]
-    if has_gateways() and built.stat().st_mtime > max(source.stat().st_mtime for source in sources):
-        return
-    processes.need("mvn")
-    progress("building the JVM gateways")
-    if subprocess.run(["mvn", "-q", "-B", "-ntp", "-f", GATEWAY / "pom.xml", "clean", "package"], cwd=ROOT, check=False).returncode != 0:
-        raise Failure("the build of benchmarks/gateway failed; leave its gateways out with --only")
+    if not has_gateways() or (GATEWAY / "target/lib").stat().st_mtime <= max(source.stat().st_mtime for source in sources):
+        maven("building the JVM gateways (leave them out with --only)", "-f", GATEWAY / "pom.xml", "clean", "package")
 
 
 def gateway_library(artifact):

@@ -1,10 +1,12 @@
-"""Measures one load on a contender, and its cost for that contender."""
+"""Measures loads on contenders, and what each costs its contender."""
 
+import collections
 import re
 import statistics
 import time
 
 from load import CONNECTIONS, STREAMS, Load
+from machine import progress
 from processes import Failure
 
 JAVA_THREADS = {
@@ -81,6 +83,39 @@ def measure(contender, scenario, requests, directory, shape=Shape()):
         sample["threads"] = java_threads(spent, micros)
         sample["allocated_bytes"] = (allocated_after - allocated_before) / requests
     return sample
+
+
+class Rounds:
+    """
+    Loads of each contender with each scenario. In a round, the contenders take turns, so that disturbances of the machine affect all of them.
+
+    samples -- by contender and scenario, those of all rounds
+    """
+
+    def __init__(self, directory, contenders, scenarios, shapes=None):
+        self.directory = directory
+        self.loads = [(contender, scenario) for scenario in scenarios for contender in contenders]
+        self.shapes = shapes or {}
+        self.requests = {}
+        self.samples = collections.defaultdict(list)
+
+    def warm_up(self, warm_seconds, seconds):
+        """@param warm_seconds for a contender. @param seconds that a load will take: the rate of the last warm-up decides on the number of requests"""
+        for contender, scenario in self.loads:
+            progress(f"warming up {contender.name} with {scenario.name} for {warm_seconds(contender):g} s")
+            shape = self.shapes.get(contender, Shape())
+            await_answers(contender, scenario, self.directory, shape)
+            self.requests[contender, scenario] = warm(contender, scenario, self.directory, warm_seconds(contender), seconds, shape)
+
+    def run(self, rounds):
+        for number in range(1, rounds + 1):
+            progress(f"round {number} of {rounds}")
+            self.once()
+
+    def once(self):
+        for contender, scenario in self.loads:
+            requests, shape = self.requests[contender, scenario], self.shapes.get(contender, Shape())
+            self.samples[contender, scenario].append(measure(contender, scenario, requests, self.directory, shape))
 
 
 def java_threads(spent, micros):

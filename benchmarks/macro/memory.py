@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Measures the memory that bodies and connections need, in a running dispatcher (e.g. ./dispatcher demo).
 
     benchmarks/macro/memory.py echo --port 8080 --pids DISPATCHER,WORKER,...          2 GiB through /echo, streaming in both directions
@@ -7,42 +7,46 @@
 
 --port is the plain port on 127.0.0.1. --pids lists the processes to watch, the dispatcher first. Needs curl, and jcmd for idle.
 """
+
 import argparse
+import contextlib
 import hashlib
 import os
 import resource
 import socket
 import subprocess
+import sys
 import threading
 import time
 
+import hostile
+from contenders import heap_used_mib, jcmd
+from load import PING
+from machine import java_of
+from processes import rss_kib
 
-def rss_mib(pid):
-    with open(f"/proc/{pid}/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) // 1024
 
-
-class Rss:
+@contextlib.contextmanager
+def rss(pids):
     """Samples memory until the block ends, then prints the first, the highest and the last value."""
+    samples, ended = {pid: [] for pid in pids}, threading.Event()
 
-    def __init__(self, pids):
-        self.samples = {pid: [rss_mib(pid)] for pid in pids}
-        self.ended = threading.Event()
+    def run():
+        while True:
+            for pid, each in samples.items():
+                each.append(rss_kib(pid) // 1024)
+            if ended.wait(0.5):
+                return
 
-    def __enter__(self):
-        self.thread = threading.Thread(target=self.run)
-        self.thread.start()
-
-    def run(self):
-        while not self.ended.wait(0.5):
-            for pid, samples in self.samples.items():
-                samples.append(rss_mib(pid))
-
-    def __exit__(self, *_):
-        self.ended.set()
-        self.thread.join()
-        for pid, samples in self.samples.items():
-            print(f"process {pid}: RSS first {samples[0]}, peak {max(samples)}, last {samples[-1]} MiB")
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+    for pid, each in samples.items():
+        print(f"process {pid}: RSS first {each[0]}, peak {max(each)}, last {each[-1]} MiB")
 
 
 def echo(options):
@@ -54,17 +58,15 @@ def echo(options):
     block = os.urandom(1 << 20)
 
     def feed():
-        left = total
-        while left:
-            part = block[:left] if left < len(block) else block
+        for begin in range(0, total, len(block)):
+            part = block[:total - begin]
             sent.update(part)
             curl.stdin.write(part)
-            left -= len(part)
         curl.stdin.close()
 
     feeder = threading.Thread(target=feed)
     start = time.time()
-    with Rss(options.pids):
+    with rss(options.pids):
         feeder.start()
         while part := curl.stdout.read(1 << 20):
             received.update(part)
@@ -73,7 +75,7 @@ def echo(options):
     seconds = time.time() - start
     same = sent.digest() == received.digest()
     print(f"{count} bytes in {seconds:.1f} s, {count / seconds / 1e6:.0f} MB/s, SHA-256 {'same' if same else 'DIFFERS'}")
-    return 0 if same else 1
+    return not same
 
 
 def slow(options):
@@ -86,16 +88,14 @@ def slow(options):
 
         def feed():
             client.sendall(f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n\r\n".encode())
-            try:
+            with contextlib.suppress(OSError):  # closed below
                 while accepted[0] < len(body):
                     accepted[0] += client.send(body[accepted[0]:accepted[0] + 65536])
-            except OSError:
-                pass  # closed below
 
         threading.Thread(target=feed, daemon=True).start()
         return client, accepted
 
-    with Rss(options.pids):
+    with rss(options.pids):
         reader, of_reader = start("/double-echo")
         silent, of_silent = start("/silent")
         for _ in range(options.seconds):
@@ -104,28 +104,18 @@ def slow(options):
     print(f"accepted, kernel buffers included: {of_reader[0]} bytes for the slow reader, {of_silent[0]} bytes for the silent handler")
     reader.close()
     silent.close()
-    return 0
-
-
-def heap_kib(pid):
-    subprocess.run(["jcmd", str(pid), "GC.run"], check=True, capture_output=True)
-    info = subprocess.run(["jcmd", str(pid), "GC.heap_info"], check=True, capture_output=True, text=True).stdout
-    return int(info.split("used ")[1].split("K")[0])
 
 
 def idle(options):
     wanted, (_, hard) = options.connections + 100, resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < wanted:
-        raise SystemExit(f"memory: {hard} open files allowed, {wanted} needed: raise ulimit -n or lower --connections")
+        sys.exit(f"memory: {hard} open files allowed, {wanted} needed: raise ulimit -n or lower --connections")
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    request = hostile.get(PING.path)
     if options.protocol == "h2":
-        block = bytes([0x82, 0x86, 0x04, 5]) + b"/ping" + bytes([0x01, 1]) + b"a"
-        request = (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-                   + len(block).to_bytes(3, "big") + bytes([1, 5, 0, 0, 0, 1]) + block)
-    else:
-        request = b"GET /ping HTTP/1.1\r\nHost: a\r\n\r\n"
+        request = hostile.PREFACE + hostile.settings() + hostile.begun(1, "GET", PING.path, end=hostile.END_STREAM)
     pid = options.pids[0]
-    heap, rss, clients = heap_kib(pid), rss_mib(pid), []
+    heap, resident, clients = heap_kib(pid), rss_kib(pid) // 1024, []
     for i in range(options.connections):
         client = socket.create_connection(("127.0.0.1", options.port), source_address=(f"127.0.0.{2 + i % 4}", 0))
         client.sendall(request)
@@ -134,10 +124,15 @@ def idle(options):
             for answered in clients[-500:]:
                 answered.recv(4096)
     time.sleep(2)
-    heap_now, rss_now = heap_kib(pid), rss_mib(pid)
-    print(f"{options.connections} idle {options.protocol} connections: heap {heap} -> {heap_now} KiB, "
-          f"{(heap_now - heap) * 1024 / options.connections:.0f} bytes each; RSS {rss} -> {rss_now} MiB")
-    return 0
+    heap_now = heap_kib(pid)
+    print(f"{options.connections} idle {options.protocol} connections: heap {heap:.0f} -> {heap_now:.0f} KiB, "
+          f"{(heap_now - heap) * 1024 / options.connections:.0f} bytes each; RSS {resident} -> {rss_kib(pid) // 1024} MiB")
+
+
+def heap_kib(pid):
+    java = java_of(None)
+    jcmd(java, pid, "GC.run")
+    return heap_used_mib(java, pid) * 1024
 
 
 def main():
@@ -150,7 +145,7 @@ def main():
     parser.add_argument("--connections", type=int, default=10_000, help="number of connections (idle only)")
     parser.add_argument("--protocol", choices=["h1", "h2"], default="h1", help="protocol of the connections (idle only)")
     options = parser.parse_args()
-    raise SystemExit({"echo": echo, "slow": slow, "idle": idle}[options.what](options))
+    sys.exit({"echo": echo, "slow": slow, "idle": idle}[options.what](options))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Measures what observation costs the dispatcher: the live page while someone looks at it, and traces.
 
     benchmarks/macro/observation.py                   about 25 minutes
@@ -18,19 +18,18 @@ import http.server
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
+import urllib.request
 
-sys.dont_write_bytecode = True
-import machine  # noqa: E402
-from contenders import Crowd, LambdaDispatcher  # noqa: E402
-from driver import Driver  # noqa: E402
-from load import LOAD_CORE, PING  # noqa: E402
-from machine import progress  # noqa: E402
-from measure import Shape, await_answers, measure, warm  # noqa: E402
-from pairs import alternate, compare, rows  # noqa: E402
-from processes import Failure, await_that, free_port, pinned, tool  # noqa: E402
+import machine
+from contenders import Crowd, LambdaDispatcher
+from driver import Driver
+from load import LOAD_CORE, PING
+from machine import progress
+from measure import Shape, await_answers, measure, warm
+from pairs import alternate, compare, rows
+from processes import Failure, await_that, free_port, pinned, stand_in, tool
 
 TRACE_RATE = 10_000
 # The exporter sends spans at least every 5 s.
@@ -41,11 +40,7 @@ class Observation(Driver):
     names = ("page", "traces")
     defaults = {"pairs": 10, "processes": 6, "seconds": 4.0, "warm_up": 20.0, "jvm_flags": machine.DISPATCHER_FLAGS}
     quick = {"processes": 1, "pairs": 2, "seconds": 0.5, "warm_up": 0.5}
-
-    @classmethod
-    def arguments(cls, parser):
-        parser.add_argument("--workers", type=int, default=500, help="workers of the page; default: %(default)s")
-        parser.add_argument("--requests", type=int, default=10_000, help="requests in progress, a multiple of 100; default: %(default)s")
+    own = {"workers": (500, "workers of the page"), "requests": (10_000, "requests in progress, a multiple of 100")}
 
     def execute(self):
         machine.build()
@@ -56,15 +51,12 @@ class Observation(Driver):
             for ratio in ("0.01", "1"):
                 self.traces(ratio)
 
-    def meta(self):
-        return {"workers": self.options.workers, "requests": self.options.requests}
-
     def show(self, report):
         print("\n" + rows("observation", "without", "with", report["results"]))
 
     def page(self):
         options = self.options
-        dispatcher = Crowd(self.java, self.flags, [], (1, 100), "page")
+        dispatcher = Crowd(self.java, self.flags, variant="page")
         dispatcher.count = options.workers
         admin = free_port()
         dispatcher.flags["admin-port"] = admin
@@ -89,13 +81,18 @@ class Observation(Driver):
 
     def traces(self, ratio):
         options = self.options
-        samples = []
-        with Collector() as collector:
+        samples, exports = [], []
+
+        def collect(_, request):
+            exports.append(len(request))
+            return 200, b""
+
+        with stand_in(collect) as port:
             for number in range(options.processes):
-                dispatcher = LambdaDispatcher(self.java, self.flags, [], (1, 100), f"traces-{ratio}-{number}")
+                dispatcher = LambdaDispatcher(self.java, self.flags, variant=f"traces-{ratio}-{number}")
                 settings = self.directory / f"{dispatcher.name}.yaml"
                 settings.write_text(f"tracing.ratio: {ratio}\n")
-                dispatcher.flags.update({"config": settings, "tracing-endpoint": f"{collector.url}/v1/traces"})
+                dispatcher.flags.update({"config": settings, "tracing-endpoint": f"http://127.0.0.1:{port}/v1/traces"})
                 dispatcher.start(self)
                 await_answers(dispatcher, PING, self.directory)
                 warm(dispatcher, PING, self.directory, options.warm_up, options.seconds)
@@ -108,9 +105,9 @@ class Observation(Driver):
 
                 samples += alternate(options.pairs, lambda: load("0"), lambda: load(ratio))
                 dispatcher.stop()
-            self.results[f"traces {float(ratio):.0%}"] = {**compare(samples, options.processes), "exports": collector.exports}
-            if collector.exports == 0:
-                raise Failure("the collector received nothing")
+        if not exports:
+            raise Failure("the collector received nothing")
+        self.results[f"traces {float(ratio):.0%}"] = {**compare(samples, options.processes), "exports": len(exports)}
 
 
 def reload(dispatcher, settings, text):
@@ -136,14 +133,10 @@ def check_held(held):
 
 def in_progress(admin):
     """The number of busy worker streams."""
-    connection = http.client.HTTPConnection("127.0.0.1", admin, timeout=10)
-    connection.request("GET", "/metrics")
-    values = {}
-    for line in connection.getresponse().read().decode().splitlines():
-        if line.startswith("lambda_dispatcher_worker_streams"):
-            values[line.split("{")[0]] = float(line.rsplit(" ", 1)[1])
-    connection.close()
-    return values.get("lambda_dispatcher_worker_streams", 0) - values.get("lambda_dispatcher_worker_streams_free", 0)
+    with urllib.request.urlopen(f"http://127.0.0.1:{admin}/metrics", timeout=10) as answer:
+        lines = [line.partition("{")[0] + " " + line.rpartition(" ")[2] for line in answer.read().decode().splitlines()]
+    values = dict(line.split(" ", 1) for line in lines if line.startswith("lambda_dispatcher_worker_streams"))
+    return float(values.get("lambda_dispatcher_worker_streams", 0)) - float(values.get("lambda_dispatcher_worker_streams_free", 0))
 
 
 def with_viewer(admin, action):
@@ -171,38 +164,6 @@ def with_viewer(admin, action):
             connection.sock.shutdown(2)
         viewer.join(10)
         connection.close()
-
-
-class Collector:
-    """Accepts traces by OTLP over HTTP and discards them."""
-
-    def __init__(self):
-        self.exports = 0
-        outer = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                self.rfile.read(int(self.headers["content-length"]))
-                outer.exports += 1
-                self.send_response(200)
-                self.send_header("content-length", "0")
-                self.end_headers()
-
-            def log_message(self, *arguments):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-
-    def __enter__(self):
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *ignored):
-        self.server.shutdown()
-        self.server.server_close()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Runs all drivers, and writes docs/performance/results.md, its plots and the charts in docs/images from their results.
 
     benchmarks/macro/performance.py                    runs everything except the soak, in about an hour
@@ -11,6 +11,7 @@ shows the newest runs of any commit, of which docs/performance/targets.json keep
 """
 
 import argparse
+import collections
 import json
 import pathlib
 import re
@@ -21,44 +22,36 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-import charts  # noqa: E402
-import driver  # noqa: E402
-import pairs  # noqa: E402
-import plots  # noqa: E402
-import processes  # noqa: E402
-import proxies  # noqa: E402
-import residence  # noqa: E402
-import scenarios  # noqa: E402
-import sweeps  # noqa: E402
-import workers  # noqa: E402
-from load import SCENARIOS  # noqa: E402
-from machine import progress  # noqa: E402
-from processes import ROOT, Failure  # noqa: E402
+import charts
+import pairs
+import plots
+import processes
+import proxies
+import residence
+import scenarios
+import sweeps
+import workers
+from driver import by, table
+from load import SCENARIOS
+from machine import progress
+from processes import ROOT, Failure, some_of
 
 HERE = pathlib.Path(__file__).resolve().parent
 RESULTS = ROOT / "docs/performance"
 TARGETS_FILE = "targets.json"
 RUNS = 5  # in the table of targets
 IMAGES = ROOT / "docs/images"
-DRIVERS = ("residence", "proxies", "workers", "sweeps", "scenarios", "soak")
-TOOLS = {
-    "residence": ("h2load", "taskset", "tcpdump", "nghttpx", "haproxy"),
-    "proxies": ("h2load", "taskset"),
-    "workers": ("h2load", "taskset", "openssl", "nginx", "haproxy", "nghttpx"),
-    "sweeps": ("h2load", "taskset", "openssl"),
-    "scenarios": ("hey", "h2load", "curl", "openssl"),
-    "soak": ("taskset",),
+# For each driver: what --smoke gives it, the programs that it then needs, and the heading of its section.
+Smoked = collections.namedtuple("Smoked", "arguments programs heading")
+DRIVERS = {
+    "residence": Smoked("--quick", "h2load taskset tcpdump nghttpx haproxy", "## Time in the proxy"),
+    "proxies": Smoked("--quick --available --only direct,nghttpx,haproxy-h1,haproxy-h2,nginx,dispatcher --scenarios ping,echo", "h2load taskset", "## Beside"),
+    "workers": Smoked("--quick --counts 1,10", "h2load taskset openssl nginx haproxy nghttpx", "## Number of workers"),
+    "sweeps": Smoked("--quick --only size,tls", "h2load taskset openssl", "## Sweeps"),
+    "scenarios": Smoked("--quick", "hey h2load curl openssl", "## Published"),
+    "soak": Smoked("--quick", "taskset", "## Soak"),
 }
-SMOKE = {
-    "residence": "--rounds 1 --seconds 0.5 --warm-up 0.5 --most-incomplete 0.5",
-    "proxies": "--available --only direct,nghttpx,haproxy-h1,haproxy-h2,nginx,dispatcher --scenarios ping,echo "
-    "--rounds 1 --seconds 0.1 --warm-up 0.1 --jvm-warm-up 0.5 --latency-rounds 1 --latency-seconds 0.3",
-    "workers": "--quick --counts 1,10",
-    "sweeps": "--quick --only size,tls",
-    "scenarios": "--quick",
-    "soak": "--minutes 0.1 --load 0.2 --warm-up 2 --peak-seconds 1 --growth 10",
-}
+SMOKE = {name: each.arguments for name, each in DRIVERS.items()}
 
 
 # Results
@@ -79,23 +72,21 @@ class Results:
     def of(self, driver):
         return [(file, report) for file, report in self.reports if file.name.startswith(driver)]
 
-    def newest(self, driver, key=None, value=None):
-        """The newest report that has rows like these, and the rows. (None, []) if none has."""
+    def with_rows(self, driver, key=None, value=None):
+        """Each report of a driver that has rows like these, and the rows, newest first."""
         for _, report in self.of(driver):
             rows = [row for row in report["results"] if key is None or row.get(key) == value]
             if rows:
-                return report, rows
-        return None, []
+                yield report, rows
+
+    def newest(self, driver, key=None, value=None):
+        """The newest report that has rows like these, and the rows. (None, []) if none has."""
+        return next(self.with_rows(driver, key, value), (None, []))
 
     def runs(self, driver, key, value):
         """The matching rows of each report with the same commit as the newest one, newest first."""
-        newest, _ = self.newest(driver, key, value)
-        found = []
-        for _, report in self.of(driver):
-            rows = [row for row in report["results"] if row.get(key) == value]
-            if rows and report["meta"]["commit"] == newest["meta"]["commit"]:
-                found.append(rows)
-        return found
+        found = list(self.with_rows(driver, key, value))
+        return [rows for report, rows in found if report["meta"]["commit"] == found[0][0]["meta"]["commit"]]
 
     def judged(self):
         """The figures of earlier runs for the targets: a list of {"taken", "commit", "figures": {target: figure}}, newest first."""
@@ -123,12 +114,7 @@ def known(values):
 
 
 def cpu_ratio(scenario, other):
-    def measured(rows):
-        if "dispatcher" not in rows or other not in rows:
-            return None
-        return rows["dispatcher"]["cpu_micros"] / rows[other]["cpu_micros"]
-
-    return of_each_run(scenario, measured)
+    return of_each_run(scenario, lambda rows: rows["dispatcher"]["cpu_micros"] / rows[other]["cpu_micros"] if {"dispatcher", other} <= rows.keys() else None)
 
 
 def more_residence(percentile):
@@ -141,8 +127,7 @@ def more_residence(percentile):
     return measured
 
 
-def allocated(results):
-    return of_each_run("ping", lambda rows: rows.get("dispatcher", {}).get("allocated_bytes"))(results)
+allocated = of_each_run("ping", lambda rows: rows.get("dispatcher", {}).get("allocated_bytes"))
 
 
 def two_loops(scenario, where):
@@ -183,15 +168,14 @@ def remember(results):
     report, _ = results.newest("proxies")
     if report is None:
         return
-    taken, commit = report["meta"]["taken"], report["meta"]["commit"]
-    figures = {title: round(values[0], 5) for title, _, _, measured in TARGETS if (values := measured(results))}
-    runs = [run for run in results.judged() if run["taken"] < taken]
-    runs = [{"taken": taken, "commit": commit, "figures": figures}, *runs][:RUNS]
+    run = {"taken": report["meta"]["taken"], "commit": report["meta"]["commit"],
+           "figures": {title: round(values[0], 5) for title, _, _, measured in TARGETS if (values := measured(results))}}
+    runs = [run, *(earlier for earlier in results.judged() if earlier["taken"] < run["taken"])][:RUNS]
     (results.directory / TARGETS_FILE).write_text(json.dumps(runs, indent=1, ensure_ascii=False) + "\n")
 
 
 def targets_table(results):
-    return driver.table("target | at most | measured in each run | met", [
+    return table("target | at most | measured in each run | met", [
         [title, with_unit(limit, unit), ", ".join(with_unit(value, unit) for value in values) or "–", met(values, limit)]
         for title, limit, unit, measured in TARGETS for values in [of_runs(results, title, measured)]])
 
@@ -200,9 +184,7 @@ def met(values, limit):
     within = sum(value <= limit for value in values)
     if not values:
         return "not measured"
-    if within == len(values):
-        return "yes"
-    return f"**in {within} of {len(values)} runs**" if within else "**no**"
+    return "yes" if within == len(values) else f"**in {within} of {len(values)} runs**" if within else "**no**"
 
 
 def with_unit(value, unit):
@@ -273,7 +255,7 @@ def proxies_summary(results):
 
 def latency_summary(results):
     _, pings = results.newest("proxies", "scenario", "ping")
-    return [" ".join([line, *same_rate_lesson(pings)]) for line in lesson("Latency", residence_lesson, "residence")(results)]
+    return [line + same_rate_lesson(pings) for line in lesson("Latency", residence_lesson, "residence")(results)]
 
 
 def lesson(title, learn, *rows):
@@ -293,11 +275,9 @@ def span(values):
 # The sections
 
 
-def plot(results, drawn, kind, report, title):
+def plot(drawn, kind, title):
     """The line that shows a plot; empty if there is no plot."""
-    if report is None or kind not in drawn:
-        return []
-    return [f"![{title}]({kind}.png)"]
+    return [f"![{title}]({kind}.png)"] if kind in drawn else []
 
 
 def from_line(report):
@@ -307,20 +287,15 @@ def from_line(report):
 
 def proxies_section(results, drawn):
     parts = []
-    for scenario in (scenario.name for scenario in SCENARIOS):
+    for scenario, what in PROXIED.items():
         report, rows = results.newest("proxies", "scenario", scenario)
-        if report is None:
-            continue
-        parts += [f"### {scenario}", f"{PROXIED[scenario]} {from_line(report)}"]
-        parts += [proxies.cpu_table(scenario, rows, report["meta"]["contenders"])]
-        if any(row["latency"] for row in rows):
-            parts.append(proxies.latency_table(scenario, rows, report["meta"]["contenders"]))
-        parts += proxies_lesson(rows)
-    if not parts:
-        return []
-    report, _ = results.newest("proxies")
-    shown = plot(results, drawn, "proxies", report, "CPU time per request") + plot(results, drawn, "latency", report, "Latency at the same rate for all proxies")
-    return ["## Beside other proxies", PROXIES_TEXT, *shown, *parts]
+        if report:
+            parts += [f"### {scenario}", f"{what} {from_line(report)}", proxies.cpu_table(scenario, rows, report["meta"]["contenders"])]
+            if any(row["latency"] for row in rows):
+                parts.append(proxies.latency_table(scenario, rows, report["meta"]["contenders"]))
+            parts += proxies_lesson(rows)
+    shown = plot(drawn, "proxies", "CPU time per request") + plot(drawn, "latency", "Latency at the same rate for all proxies")
+    return ["## Beside other proxies", PROXIES_TEXT, *shown, *parts] if parts else []
 
 
 PROXIES_TEXT = """The load is `h2load -c 10 -m 10`: HTTP/2 without TLS, 100 requests in flight. Each proxy has one thread on a core of its own. CPU times
@@ -333,32 +308,28 @@ PROXIED = {
 }
 
 
+def beside_others(values, text, others_text):
+    """Compares the dispatcher with the least and the most of the others; empty if one of them was not measured. @param values by contender"""
+    others = [value for name, value in values.items() if name not in ("direct", "dispatcher")]
+    return text.format(values["dispatcher"]) + " " + others_text.format(min(others), max(others)) if "dispatcher" in values and others else ""
+
+
 def proxies_lesson(rows):
-    micros = {row["contender"]: row["cpu_micros"] for row in rows if row["contender"] != "direct"}
-    others = [value for name, value in micros.items() if name != "dispatcher"]
-    if "dispatcher" not in micros or not others:
-        return []
-    text = f"The dispatcher takes {micros['dispatcher']:.2f} µs of CPU time for a request. The other proxies take {min(others):.2f} to {max(others):.2f} µs."
-    return [" ".join([text, *same_rate_lesson(rows)])]
+    text = beside_others(
+        {row["contender"]: row["cpu_micros"] for row in rows}, "The dispatcher takes {:.2f} µs of CPU time for a request.", "The other proxies take {:.2f} to {:.2f} µs.")
+    return [text + same_rate_lesson(rows)] if text else []
 
 
 def same_rate_lesson(rows):
-    added = {row["contender"]: row["latency"]["added_millis"]["p99"] for row in rows if row["latency"].get("added_millis")}
-    others = [value for name, value in added.items() if name != "dispatcher"]
-    if "dispatcher" not in added or not others:
-        return []
-    return [f"At the same rate for all, the dispatcher adds {added['dispatcher']:.2f} ms of latency at p99. The other proxies add {min(others):.2f} to "
-            f"{max(others):.2f} ms."]
+    return beside_others(
+        {row["contender"]: row["latency"]["added_millis"]["p99"] for row in rows if row["latency"].get("added_millis")},
+        " At the same rate for all, the dispatcher adds {:.2f} ms of latency at p99.", "The other proxies add {:.2f} to {:.2f} ms.")
 
 
 def residence_section(results, drawn):
     report, rows = results.newest("residence")
     return ["## Time in the proxy", RESIDENCE_TEXT, from_line(report), residence.rows(rows, report["meta"]["contenders"]),
-            capital(residence_lesson(rows))] if report else []
-
-
-def capital(text):
-    return text[0].upper() + text[1:]
+            "E" + residence_lesson(rows)[1:]] if report else []
 
 
 def residence_lesson(rows):
@@ -387,7 +358,7 @@ def workers_section(results, drawn):
         if report is None:
             continue
         parts += [f"### {title}", from_line(report)]
-        parts += plot(results, drawn, "workers", report, "CPU time per request against the number of workers") if front == "h2" else []
+        parts += plot(drawn, "workers", "CPU time per request against the number of workers") if front == "h2" else []
         for load, heading in workers.LOADS.items():
             found = [row for row in rows if load in row]
             parts += [f"**{heading.format(rate=report['meta']['rate'])}**", workers.rows(found, load)] if found else []
@@ -423,7 +394,7 @@ def sweeps_section(results, drawn):
         report, rows = results.newest("sweeps", "sweep", name)
         if report is None:
             continue
-        parts += [f"### {title}", f"{what} {from_line(report)}", *plot(results, drawn, name, report, title), sweeps.rows(name, rows), lesson(rows)]
+        parts += [f"### {title}", f"{what} {from_line(report)}", *plot(drawn, name, title), sweeps.rows(name, rows), lesson(rows)]
     return ["## Sweeps", SWEEPS_TEXT, *parts] if parts else []
 
 
@@ -463,19 +434,14 @@ def loops_lesson(rows):
 
 
 def tls_lesson(rows):
-    by_request = {}
-    for row in rows:
-        by_request.setdefault(row["scenario"], []).append(row["cpu_micros"])
-    found = [f"{micros[-1] / micros[0]:.2f} for `{scenario}`" for scenario, micros in by_request.items()]
+    found = [f"{same[-1]['cpu_micros'] / same[0]['cpu_micros']:.2f} for `{scenario}`" for scenario, same in by(rows, "scenario").items()]
     return f"TLS to clients and to workers multiplies the CPU time by {' and '.join(found)}."
 
 
 def jvm_lesson(rows):
-    by_request = {}
-    for row in rows:
-        by_request.setdefault(row["scenario"], []).append((row["cpu_micros"], row["point"]))
-    found = [f"For `{scenario}`, the lowest CPU time is {min(points)[0]:.1f} µs ({min(points)[1]}) and the highest is {max(points)[0]:.1f} µs "
-             f"({max(points)[1]})." for scenario, points in by_request.items()]
+    points = {scenario: sorted((row["cpu_micros"], row["point"]) for row in same) for scenario, same in by(rows, "scenario").items()}
+    found = [f"For `{scenario}`, the lowest CPU time is {found[0][0]:.1f} µs ({found[0][1]}) and the highest is {found[-1][0]:.1f} µs "
+             f"({found[-1][1]})." for scenario, found in points.items()]
     return " ".join([*found, "Ignore differences that are smaller than the ranges in parentheses."])
 
 
@@ -534,7 +500,7 @@ def soak_section(results, drawn):
     head = "minutes | share of peak rate | requests/s | answered | failed | p50, p99, p99.9, max ms | RSS in the last third ÷ second third: dispatcher, worker"
     mix = ", ".join(f"{weight} `{name}`" for name, weight in row["mix"].items())
     text = f"A soak offers a constant rate for a long time. The mix of requests is {mix}. {soak_verdict(row)} {from_line(report)}"
-    return ["## Soak", text, *plot(results, drawn, "soak", report, "Latency and memory over time"), driver.table(head, rows)]
+    return ["## Soak", text, *plot(drawn, "soak", "Latency and memory over time"), table(head, rows)]
 
 
 def soak_verdict(row):
@@ -558,20 +524,14 @@ def jmh_section(results, drawn):
         jdk = f"JDK {feature(report['meta'].get('jdk', '?'))}. {from_line(report)}"
         ours = [row for row in report["results"] if "ExchangeBenchmark" in row["benchmark"]]
         exchanges += [jdk, exchange_table(ours), *exchange_lesson(ours)] if ours else []
-        for owner, rows in by_class(row for row in report["results"] if row not in ours).items():
+        others_of = [{**row, "class": row["benchmark"].split(".")[-2]} for row in report["results"] if row not in ours]
+        for owner, rows in by(others_of, "class").items():
             others.setdefault(owner, []).extend([jdk, jmh_table(rows)])
     if not exchanges and not others:
         return []
     single = [part for owner, parts in others.items() for part in (f"#### {JMH_QUESTIONS[owner]}", *parts)]
     return ["## JMH", JMH_TEXT, *(["### How much do base64 and JSON cost?", EXCHANGES, *exchanges] if exchanges else []),
             *(["### Single operations", JMH_COLUMNS, *single] if single else [])]
-
-
-def by_class(rows):
-    found = {}
-    for row in rows:
-        found.setdefault(row["benchmark"].rpartition(".")[0].rpartition(".")[2], []).append(row)
-    return found
 
 
 def feature(jdk):
@@ -597,42 +557,40 @@ EXCHANGES = """A body goes to the function and back, without sockets, and both e
 formats of AWS. A worker stream carries it in frames, by reference. Cells show µs with their uncertainty of 99.9 %, and the bytes allocated in parentheses."""
 
 
-def exchange_lesson(rows):
-    pairs = exchange_ratios(rows)
-    if not pairs:
-        return []
-    (small, low), (large, high) = pairs[0], pairs[-1]
-    return [f"An ALB event takes {low:,.1f} times as long as a worker stream with {small:,} bytes, and {high:,.1f} times as long with {large:,} bytes."]
-
-
-def exchange_ratios(rows):
-    """The size, and the time of an ALB event as a ratio to that of a worker stream, by size."""
+def exchanges_of(rows):
+    """By size of the body: the rows by event format (`stream` is none), and the time of an ALB event as a ratio to that of a worker stream, or None."""
     found = {}
     for row in rows:
-        found.setdefault(int(row["params"]["bodyBytes"]), {})[row["params"].get("shape", "stream")] = row["score"]
-    return [(size, times["ALB"] / times["stream"]) for size, times in sorted(found.items()) if {"ALB", "stream"} <= times.keys()]
+        found.setdefault(int(row["params"]["bodyBytes"]), {})[row["params"].get("shape", "stream")] = row
+    return {size: (same, same["ALB"]["score"] / same["stream"]["score"] if {"ALB", "stream"} <= same.keys() else None) for size, same in sorted(found.items())}
+
+
+def exchange_lesson(rows):
+    ratios = [(size, ratio) for size, (_, ratio) in exchanges_of(rows).items() if ratio]
+    if not ratios:
+        return []
+    (small, low), (large, high) = ratios[0], ratios[-1]
+    return [f"An ALB event takes {low:,.1f} times as long as a worker stream with {small:,} bytes, and {high:,.1f} times as long with {large:,} bytes."]
 
 
 def exchange_table(rows):
     """A row for each size of body, with both event formats and the worker stream."""
-    columns = ("ALB", "HTTP_API_V2", "stream")
-    by_size = {}
-    for row in rows:
-        column = row["params"].get("shape", "stream")
-        by_size.setdefault(int(row["params"]["bodyBytes"]), {})[column] = row
-    ratios = dict(exchange_ratios(rows))
-    return driver.table("body bytes | event, ALB | event, HTTP API v2 | worker stream | ALB ÷ worker stream", [
-        [f"{size:,}", *(exchange_cell(found.get(column)) for column in columns), f"**{ratios[size]:,.1f}**" if size in ratios else "–"]
-        for size, found in sorted(by_size.items())])
+    return table("body bytes | event, ALB | event, HTTP API v2 | worker stream | ALB ÷ worker stream", [
+        [f"{size:,}", *(exchange_cell(found.get(column)) for column in ("ALB", "HTTP_API_V2", "stream")), f"**{ratio:,.1f}**" if ratio else "–"]
+        for size, (found, ratio) in exchanges_of(rows).items()])
 
 
 def exchange_cell(row):
     if not row:
         return "–"
+    share = spread(row)
+    return f"{row['score'] / 1000:,.1f}{'' if share is None else f' ± {share:.0%}'} ({row['allocated_bytes']:,.0f})"
+
+
+def spread(row):
+    """The uncertainty of a score as a part of it; None if it is not known."""
     error = row.get("error")
-    known = isinstance(error, (int, float)) and error == error and row["score"]
-    spread = f" ± {error / row['score']:.0%}" if known else ""
-    return f"{row['score'] / 1000:,.1f}{spread} ({row['allocated_bytes']:,.0f})"
+    return error / row["score"] if isinstance(error, (int, float)) and error == error and row["score"] else None
 
 
 def jmh_table(rows):
@@ -647,14 +605,11 @@ def jmh_table(rows):
         allocated = row.get("allocated_bytes")
         cells.append([short, parameters or "–", ratio, f"{row['score']:,.1f}", uncertainty(row), row["unit"],
                       "–" if allocated is None else f"{allocated:,.0f}"])
-    return driver.table("benchmark | parameters | ÷ first | score | ± | unit | B/op", cells)
+    return table("benchmark | parameters | ÷ first | score | ± | unit | B/op", cells)
 
 
 def uncertainty(row):
-    error = row.get("error")
-    if not isinstance(error, (int, float)) or error != error or not row["score"]:
-        return "–"
-    return f"{error:,.1f} ({error / row['score']:.0%})"
+    return "–" if spread(row) is None else f"{row['error']:,.1f} ({spread(row):.0%})"
 
 
 def runs_section(results):
@@ -675,7 +630,7 @@ def runs_table(results):
         cells.append([
             f"[{file.name}]({file.name})", meta["taken"][:16].replace("T", " "), f"{meta['commit'][:12]}{' with changes' if meta['dirty'] else ''}",
             jdk.group() if jdk else meta.get("jdk", "?"), f"`{meta.get('command', '?')}`"])
-    return driver.table("results | measured, UTC | commit | JDK | command", cells)
+    return table("results | measured, UTC | commit | JDK | command", cells)
 
 
 def draw_all(results):
@@ -690,22 +645,22 @@ def draw_all(results):
     return drawn
 
 
-def write(directory, target):
+def write(directory):
+    """Writes the plots and the page. @return the results and the page"""
     results = Results(directory)
     if not results.reports:
         raise Failure(f"no results in {directory}")
-    drawn = draw_all(results)
-    target.write_text(page(results, drawn))
-    progress(f"wrote {target}")
-    return target.read_text()
+    text = page(results, draw_all(results))
+    (results.directory / "results.md").write_text(text)
+    progress(f"wrote {results.directory / 'results.md'}")
+    return results, text
 
 
 def write_documents():
     """Writes the page, and the charts that other documents show."""
     remember(Results(RESULTS))
-    write(RESULTS, RESULTS / "results.md")
-    IMAGES.mkdir(exist_ok=True)
-    for name, drawing in drawings(Results(RESULTS)).items():
+    results, _ = write(RESULTS)
+    for name, drawing in drawings(results).items():
         (IMAGES / name).write_text(drawing)
 
 
@@ -718,48 +673,47 @@ def drawings(results):
 # Runs
 
 
-def run(driver, directory, more, required=True):
-    command = [sys.executable, str(HERE / f"{driver}.py"), "--json", str(directory / f"{driver}.json"), *more]
-    progress(" ".join(command[1:]))
-    child = subprocess.Popen(command, cwd=ROOT)
-    try:
-        code = child.wait()
-    finally:
-        # If this script is ended, the driver ends what it has started.
-        if child.poll() is None:
+def run(driver, directory, *more):
+    """@return the exit code"""
+    command = [sys.executable, "-B", str(HERE / f"{driver}.py"), "--json", str(directory / f"{driver}.json"), *more]
+    progress(" ".join(command[2:]))
+    with subprocess.Popen(command, cwd=ROOT) as child:
+        try:
+            return child.wait()
+        finally:
+            # If this script is ended, the driver ends what it has started.
             child.terminate()
-            child.wait()
-    if code != 0 and required:
+
+
+def must_run(driver, *arguments):
+    code = run(driver, *arguments)
+    if code != 0:
         raise Failure(f"{driver} ended with exit code {code}")
 
 
 def everything(options):
-    RESULTS.mkdir(parents=True, exist_ok=True)
     jdk = ["--jdk", options.jdk] if options.jdk else []
-    for driver in options.only.split(","):
-        if driver not in DRIVERS:
-            raise Failure(f"--only {driver}: expected some of {','.join(DRIVERS)}")
+    for driver in options.only:
         if driver != "soak":
-            run(driver, RESULTS, jdk)
+            must_run(driver, RESULTS, *jdk)
     if options.soak:
         # The result of a failed soak is shown, too.
-        run("soak", RESULTS, ["--minutes", str(options.soak), *jdk], required=False)
+        run("soak", RESULTS, "--minutes", str(options.soak), *jdk)
     write_documents()
 
 
 def smoke(only):
     directory = pathlib.Path(tempfile.mkdtemp(prefix="performance-"))
     ran = []
-    for driver in only.split(","):
-        missing = [name for name in TOOLS[driver] if processes.tool(name) is None]
+    for driver in only:
+        missing = [name for name in DRIVERS[driver].programs.split() if processes.tool(name) is None]
         if missing:
             progress(f"{driver} left out: no {', '.join(missing)}")
         else:
-            run(driver, directory, SMOKE[driver].split())
+            must_run(driver, directory, *SMOKE[driver].split())
             ran.append(driver)
-    text = write(directory, directory / "results.md")
-    headings = {"residence": "## Time in the proxy", "proxies": "## Beside", "workers": "## Number of workers", "sweeps": "## Sweeps", "scenarios": "## Published", "soak": "## Soak"}
-    lost = [driver for driver in ran if headings[driver] not in text]
+    _, text = write(directory)
+    lost = [driver for driver in ran if DRIVERS[driver].heading not in text]
     if lost:
         raise Failure(f"the page has no section for {', '.join(lost)}")
     shutil.rmtree(directory)
@@ -776,6 +730,7 @@ def main():
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
+        options.only = some_of("only", options.only, DRIVERS)
         if options.smoke:
             smoke(options.only)
         elif options.from_results:

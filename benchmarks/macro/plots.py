@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Plots results: reads {"results": [...]} from standard input, and writes a PNG file.
 
     benchmarks/macro/plots.py soak soak.png < docs/performance/soak.json
@@ -8,9 +8,12 @@ Needs matplotlib (apt-get install python3-matplotlib). If the driver's Python ha
 
 import importlib.util
 import json
+import math
 import pathlib
 import subprocess
 import sys
+
+from driver import by
 
 SYSTEM_PYTHON = "/usr/bin/python3"
 WIDTH, HEIGHT, DPI = 7.2, 3.6, 100
@@ -23,7 +26,7 @@ def draw(kind, rows, target):
     if python is None:
         print("plots: no matplotlib, so no plot; try: apt-get install python3-matplotlib", file=sys.stderr)
         return False
-    subprocess.run([python, __file__, kind, str(target)], input=json.dumps({"results": rows}), text=True, check=True)
+    subprocess.run([python, "-B", __file__, kind, str(target)], input=json.dumps({"results": rows}), text=True, check=True)
     return True
 
 
@@ -43,161 +46,133 @@ def figure(rows=1, columns=1, height=HEIGHT, **more):
 
     pyplot.rcParams.update({
         "font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e6e6e6",
-        "axes.axisbelow": True, "legend.frameon": False,
+        "axes.axisbelow": True, "axes.titlelocation": "left", "legend.frameon": False,
     })
     return pyplot.subplots(rows, columns, figsize=(WIDTH, height), dpi=DPI, constrained_layout=True, **more)
+
+
+def panels(groups, height=HEIGHT):
+    """@return the figure, and for each group its panel, its name and its rows. The panels share their vertical axis."""
+    drawn, axes = figure(1, len(groups), height, squeeze=False, sharey=True)
+    return drawn, [(each, name, rows) for each, (name, rows) in zip(axes[0], groups.items())]
 
 
 def soak(rows):
     result = rows[0]
     drawn, (latency, memory) = figure(2, 1, 5, sharex=True)
-    windows, samples = result["windows"], result["memory"]
+    windows, samples, total = result["windows"], result["memory"], result["total"]
     minutes = [at / 60 for at in windows["at"]]
     for name, colour in (("p50", OURS), ("p99", SECOND), ("max", OTHERS)):
         latency.plot(minutes, windows[name], color=colour, label=name, lw=1)
-    latency.set_yscale("log")
-    latency.set_ylabel("latency, ms")
-    latency.set_title(f"{result['offered_rate']:,.0f} requests/s, {result['total']['errors']} of "
-                      f"{result['total']['answered'] + result['total']['errors']:,} failed", loc="left")
-    latency.legend(ncol=3)
-    for name, colour, label in (("dispatcher_mib", OURS, "dispatcher, RSS"), ("worker_mib", SECOND, "worker, RSS"),
-                                ("heap_mib", OTHERS, "dispatcher, heap in use")):
+    latency.set(yscale="log", ylabel="latency, ms", title=f"{result['offered_rate']:,.0f} requests/s, {total['errors']} of {total['answered'] + total['errors']:,} failed")
+    for name, colour, label in (("dispatcher_mib", OURS, "dispatcher, RSS"), ("worker_mib", SECOND, "worker, RSS"), ("heap_mib", OTHERS, "dispatcher, heap in use")):
         points = [(at / 60, mib) for at, mib in zip(samples["at"], samples[name]) if mib is not None]
-        memory.plot([x for x, _ in points], [y for _, y in points], color=colour, label=label, lw=1)
+        memory.plot(*zip(*points), color=colour, label=label, lw=1)
     memory.set_ylim(bottom=0)
-    memory.set_ylabel("MiB")
-    memory.set_xlabel("minutes")
-    memory.legend(ncol=3)
+    memory.set(ylabel="MiB", xlabel="minutes")
+    for axes in (latency, memory):
+        axes.legend(ncol=3)
     return drawn
 
 
-def by(rows, key):
-    found = {}
-    for row in rows:
-        found.setdefault(row[key], []).append(row)
-    return found
-
-
-def labelled_bars(axes, names, values, labels, colours, limit=None):
-    """Draws horizontal bars, the first on top. A bar that exceeds the limit is cut off, and its label shows the value."""
-    limit = limit or max(values) * 1.3
-    axes.barh(names, [min(value, limit) for value in values], color=colours, height=0.7)
-    for place, (value, label) in enumerate(zip(values, labels)):
-        axes.text(min(value, limit * 0.98), place, f" {label}", va="center", ha="left" if value < limit * 0.75 else "right",
-                  color="black" if value < limit * 0.75 else "white")
+def bars(axes, rows, name, colours, limit=None):
+    """Draws the CPU time as horizontal bars, the first on top. A bar that exceeds the limit is cut off, and its label shows the value."""
+    values = [row["cpu_micros"] for row in rows]
+    limit = min(max(values) * 1.3, limit or math.inf)
+    axes.barh([row[name] for row in rows], [min(value, limit) for value in values], color=colours, height=0.7)
+    for place, value in enumerate(values):
+        fits = value < limit * 0.75
+        label = f" {value:,.0f}" if value >= 100 else f" {value:.3g}"
+        axes.text(min(value, limit * 0.98), place, label, va="center", ha="left" if fits else "right", color="black" if fits else "white")
     axes.set_xlim(0, limit)
-    axes.set_ylim(len(names) - 0.5, -0.5)  # The panels share this axis, so invert_yaxis() for each would invert it back.
+    axes.set_ylim(len(rows) - 0.5, -0.5)  # The panels share this axis, so invert_yaxis() for each would invert it back.
     axes.grid(axis="y", visible=False)
 
 
-def short(value):
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def colour_of(contender):
-    return OURS if contender.startswith("dispatcher") else OTHERS
+def colour_of(row):
+    return OURS if row["contender"].startswith("dispatcher") else OTHERS
 
 
 def proxies(rows):
-    scenarios = by([row for row in rows if row["contender"] != "direct"], "scenario")
-    drawn, panels = figure(1, len(scenarios), 3, squeeze=False, sharey=True)
-    for axes, (scenario, found) in zip(panels[0], scenarios.items()):
-        fastest = min(row["cpu_micros"] for row in found)
-        labelled_bars(
-            axes, [row["contender"] for row in found], [row["cpu_micros"] for row in found],
-            [short(row["cpu_micros"]) for row in found], [colour_of(row["contender"]) for row in found],
-            min(max(row["cpu_micros"] for row in found) * 1.3, fastest * 12))
-        axes.set_title(scenario, loc="left")
-        axes.set_xlabel("CPU µs a request, cut off at the right")
+    drawn, each = panels(by([row for row in rows if row["contender"] != "direct"], "scenario"), 3)
+    for axes, scenario, found in each:
+        bars(axes, found, "contender", [colour_of(row) for row in found], 12 * min(row["cpu_micros"] for row in found))
+        axes.set(title=scenario, xlabel="CPU µs a request, cut off at the right")
     return drawn
 
 
 def latency(rows):
-    scenarios = by([row for row in rows if row["latency"]], "scenario")
-    drawn, panels = figure(1, len(scenarios), 3, squeeze=False, sharey=True)
-    for axes, (scenario, found) in zip(panels[0], scenarios.items()):
+    drawn, each = panels(by([row for row in rows if row["latency"]], "scenario"), 3)
+    for axes, scenario, found in each:
         for place, row in enumerate(found):
             millis = row["latency"]["latency_millis"]
             axes.plot([millis["p50"], millis["p99.9"]], [place, place], color=OTHERS, lw=1, zorder=1)
             for name, mark in (("p50", "o"), ("p99", "D"), ("p99.9", "|")):
-                axes.scatter(millis[name], place, marker=mark, s=18, color=colour_of(row["contender"]), zorder=2, label=name if place == 0 else None)
+                axes.scatter(millis[name], place, marker=mark, s=18, color=colour_of(row), zorder=2, label=name if place == 0 else None)
         axes.set_yticks(range(len(found)), [row["contender"] for row in found])
-        axes.set_xscale("log")
-        axes.set_title(f"{scenario}, {found[0]['latency']['offered_rate']:,.0f}/s", loc="left")
-        axes.set_xlabel("ms")
-    panels[0][0].invert_yaxis()
-    panels[0][0].legend(fontsize=7, loc="best")
+        axes.set(xscale="log", title=f"{scenario}, {found[0]['latency']['offered_rate']:,.0f}/s", xlabel="ms")
+    each[0][0].invert_yaxis()
+    each[0][0].legend(fontsize=7, loc="best")
     return drawn
 
 
-def curve(rows, label, right, right_label, right_key):
-    """Draws the CPU time per request and, on the right, another figure, over the points of a sweep."""
-    drawn, (left, other) = figure(1, 2, 2.8)
-    points = [row["point"] for row in rows]
-    left.errorbar(
-        points, [row["cpu_micros"] for row in rows], color=OURS, marker="o", ms=3, lw=1.2, capsize=2,
-        yerr=[[row["cpu_micros"] - row["cpu_micros_lowest"] for row in rows], [row["cpu_micros_highest"] - row["cpu_micros"] for row in rows]])
-    left.set_ylabel("CPU µs a request, lowest to highest")
-    left.set_ylim(bottom=0)
-    for name, key, colour in right:
-        other.plot(points, [row[key] for row in rows], color=colour, marker="o", ms=3, lw=1.2, label=name)
-    other.set_ylabel(right_label)
-    other.legend()
-    other.set_yscale(right_key)
-    for axes in (left, other):
-        axes.set_xscale("log")
-        axes.set_xlabel(label)
-    return drawn
+def line(axes, points, values, colour=OURS, label=None, **more):
+    axes.plot(points, values, color=colour, marker="o", ms=3, lw=1.2, label=label, **more)
 
 
 def size(rows):
     rows = [row for row in rows if row["point"] > 0]
     drawn, (left, right) = figure(1, 2, 2.8)
     sizes = [row["point"] for row in rows]
-    left.plot(sizes, [row["cpu_micros"] for row in rows], color=OURS, marker="o", ms=3, lw=1.2)
-    left.set_yscale("log")
-    left.set_ylabel("CPU µs a request")
-    right.plot(sizes, [row["rss_mib"] for row in rows], color=SECOND, marker="o", ms=3, lw=1.2, label="RSS, MiB")
-    right.plot(sizes, [row["requests_per_second"] * row["point"] / 1e6 for row in rows], color=OURS, marker="o", ms=3, lw=1.2, label="MB/s each way")
+    line(left, sizes, [row["cpu_micros"] for row in rows])
+    left.set(yscale="log", ylabel="CPU µs a request")
+    line(right, sizes, [row["rss_mib"] for row in rows], SECOND, "RSS, MiB")
+    line(right, sizes, [row["requests_per_second"] * row["point"] / 1e6 for row in rows], OURS, "MB/s each way")
     right.set_ylim(bottom=0)
     right.legend()
     for axes in (left, right):
-        axes.set_xscale("log")
-        axes.set_xlabel("bytes of the body")
+        axes.set(xscale="log", xlabel="bytes of the body")
     return drawn
 
 
 def concurrency(rows):
-    return curve(rows, "requests at once", (("p50", "p50_millis", OURS), ("p99", "p99_millis", SECOND)), "ms", "log")
+    drawn, (left, right) = figure(1, 2, 2.8)
+    points, micros = [row["point"] for row in rows], [row["cpu_micros"] for row in rows]
+    spread = [[row["cpu_micros"] - row["cpu_micros_lowest"] for row in rows], [row["cpu_micros_highest"] - row["cpu_micros"] for row in rows]]
+    left.errorbar(points, micros, color=OURS, marker="o", ms=3, lw=1.2, capsize=2, yerr=spread)
+    left.set_ylabel("CPU µs a request, lowest to highest")
+    left.set_ylim(bottom=0)
+    for name, colour in (("p50", OURS), ("p99", SECOND)):
+        line(right, points, [row[f"{name}_millis"] for row in rows], colour, name)
+    right.set_ylabel("ms")
+    right.legend()
+    right.set_yscale("log")
+    for axes in (left, right):
+        axes.set(xscale="log", xlabel="requests at once")
+    return drawn
 
 
 def workers(rows):
     """Draws the CPU time per request of each program over the number of workers or backends, for each load."""
-    loads = [(load, title) for load, title in (("maximum", "maximum load"), ("burst", "bursts"), ("even", "even intervals")) if load in rows[0]]
-    drawn, panels = figure(1, len(loads), 3, squeeze=False, sharey=True)
+    loads = {load: title for load, title in (("maximum", "maximum load"), ("burst", "bursts"), ("even", "even intervals")) if load in rows[0]}
+    drawn, each = panels(loads, 3)
     styles = {"dispatcher": (OURS, "-"), "nghttpx": (SECOND, "-"), "haproxy-h1": (OTHERS, "-"), "haproxy-h2": (OTHERS, "--")}
-    for axes, (load, title) in zip(panels[0], loads):
+    for axes, load, title in each:
         for contender, found in by(rows, "contender").items():
-            colour, line = styles[contender]
-            axes.plot([row["workers"] for row in found], [row[load]["cpu_micros"] for row in found], color=colour, ls=line, marker="o", ms=3, lw=1.2,
-                      label=contender)
-        axes.set_xscale("log")
-        axes.set_title(title, loc="left")
-        axes.set_xlabel("workers or backends")
+            colour, style = styles[contender]
+            line(axes, [row["workers"] for row in found], [row[load]["cpu_micros"] for row in found], colour, contender, ls=style)
+        axes.set(xscale="log", title=title, xlabel="workers or backends")
         axes.set_ylim(bottom=0)
-    panels[0][0].set_ylabel("CPU µs a request")
-    panels[0][0].legend(fontsize=7)
+    each[0][0].set_ylabel("CPU µs a request")
+    each[0][0].legend(fontsize=7)
     return drawn
 
 
 def jvm(rows):
-    scenarios = by(rows, "scenario")
-    drawn, panels = figure(1, len(scenarios), 3.2, squeeze=False, sharey=True)
-    for axes, (scenario, found) in zip(panels[0], scenarios.items()):
-        labelled_bars(axes, [row["point"] for row in found], [row["cpu_micros"] for row in found],
-                      [short(row["cpu_micros"]) for row in found], OURS)
-        axes.set_title(scenario, loc="left")
-        axes.set_xlabel("CPU µs a request")
+    drawn, each = panels(by(rows, "scenario"), 3.2)
+    for axes, scenario, found in each:
+        bars(axes, found, "point", OURS)
+        axes.set(title=scenario, xlabel="CPU µs a request")
     return drawn
 
 
@@ -214,21 +189,16 @@ SOURCES = {
 
 
 def main():
+    """Draws. The number of colours is reduced: the file has a third of the size, without a visible difference."""
     if len(sys.argv) != 3 or sys.argv[1] not in SOURCES:
         sys.exit(f"plots: expected one of {', '.join(SOURCES)}, and a PNG file; the results on standard input")
-    kind, target = sys.argv[1:]
-    drawn = globals()[kind](json.load(sys.stdin)["results"])
-    drawn.savefig(target)
-    shrink(target)
-
-
-def shrink(file):
-    """Reduces the number of colours: the file has a third of the size, without a visible difference."""
     from PIL import Image
 
-    with Image.open(file) as image:
+    kind, target = sys.argv[1:]
+    globals()[kind](json.load(sys.stdin)["results"]).savefig(target)
+    with Image.open(target) as image:
         reduced = image.convert("RGB").quantize(48)
-    reduced.save(file, optimize=True)
+    reduced.save(target, optimize=True)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import atexit
 import contextlib
 import ctypes
 import errno
+import http.server
 import os
 import pathlib
 import random
@@ -14,6 +15,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 
@@ -56,6 +58,15 @@ def run(command, **more):
     if done.returncode != 0:
         raise Failure(f"{' '.join(command)} failed:\n{done.stdout or ''}{done.stderr or ''}")
     return done.stdout
+
+
+def some_of(option, text, known):
+    """@return the names of a list with commas. Raises Failure if one is not known."""
+    names = text.split(",")
+    unknown = [name for name in names if name.partition("+")[0] not in known]
+    if unknown:
+        raise Failure(f"--{option} {','.join(unknown)}: expected some of {','.join(known)}")
+    return names
 
 
 def search_path():
@@ -102,6 +113,31 @@ def answers(url):
         return True
     except OSError:
         return False
+
+
+@contextlib.contextmanager
+def stand_in(answer):
+    """A server on a free port, which is the value. @param answer returns a status and a body for the header fields and the body of a POST"""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self):
+            status, body = answer(self.headers, self.rfile.read(int(self.headers["content-length"])))
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
 
 
 def pinned(core):

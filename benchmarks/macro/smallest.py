@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Measures the dispatcher of the image with a quarter of a processor and 512 MiB.
 
     benchmarks/macro/smallest.py                               three starts
@@ -16,7 +16,6 @@ port has TLS, as by default. Each start is measured in this order:
 The directory of an image is what docker/server.Dockerfile puts into /opt/lambda-dispatcher.
 """
 
-import http.server
 import json
 import os
 import pathlib
@@ -24,19 +23,16 @@ import re
 import shutil
 import statistics
 import subprocess
-import sys
-import threading
 import time
-import urllib.request
 
-sys.dont_write_bytecode = True
-import machine  # noqa: E402
-import processes  # noqa: E402
-from attacks import Group  # noqa: E402
-from driver import Driver, table  # noqa: E402
-from load import PING, ConstantRate  # noqa: E402
-from machine import progress  # noqa: E402
-from processes import ROOT, Failure, Process, answers, await_that, free_port  # noqa: E402
+import machine
+import processes
+from attacks import Group
+from contenders import DEMO_HANDLER
+from driver import Driver, by, table
+from load import PING, ConstantRate
+from machine import progress
+from processes import ROOT, Failure, Process, answers, await_that, free_port, stand_in
 
 SECRET = "a-secret-of-a-benchmark-on-one-machine"
 LOAD_PER_SECOND = 1000
@@ -71,53 +67,32 @@ class Lambda:
     """A stand-in for Lambda. It serves an invocation with a process."""
 
     def __init__(self, home, directory):
+        self.home = home
+        self.directory = directory
         self.workers = []
-        outer = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                payload = self.rfile.read(int(self.headers["content-length"])).decode()
-                dry = self.headers.get("x-amz-invocation-type") == "DryRun"
-                if not dry:
-                    worker = Process(f"worker-{len(outer.workers)}", [
-                        home / "java/bin/java", "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"@{home}/class.path",
-                        "io.lambdadispatcher.worker.WorkerMain"], None, directory,
-                        {"LAMBDA_DISPATCHER_PAYLOAD": payload, "LAMBDA_DISPATCHER_HANDLER": "io.lambdadispatcher.server.demo.DemoHandler"})
-                    outer.workers.append(worker)
-                    worker.child.wait()
-                body = b"" if dry else b"{}"
-                self.send_response(204 if dry else 200)
-                self.send_header("content-length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def stop(self):
-        self.server.shutdown()
-        for worker in self.workers:
-            worker.stop()
+    def invoke(self, fields, payload):
+        if fields.get("x-amz-invocation-type") == "DryRun":
+            return 204, b""
+        command = [self.home / "java/bin/java", "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"@{self.home}/class.path"]
+        worker = Process(
+            f"worker-{len(self.workers)}", [*command, "io.lambdadispatcher.worker.WorkerMain"], None, self.directory,
+            {"LAMBDA_DISPATCHER_PAYLOAD": payload.decode(), "LAMBDA_DISPATCHER_HANDLER": DEMO_HANDLER})
+        self.workers.append(worker)
+        worker.child.wait()
+        return 200, b"{}"
 
 
 class Smallest(Driver):
     tools = ()
     defaults = {"rounds": 3, "jvm_flags": ""}
-
-    @classmethod
-    def arguments(cls, parser):
-        parser.add_argument("--home", default="", metavar="DIRECTORY,...", help="directories of images; default: a new one of this build")
-        parser.add_argument("--prepare", type=pathlib.Path, metavar="DIRECTORY", help="only makes the directory of an image")
-        parser.add_argument("--processors", type=float, default=0.25, help="limit of processor time; default: %(default)s")
-        parser.add_argument("--memory", type=int, default=512, metavar="MIB", help="limit of memory; default: %(default)s")
-        parser.add_argument("--start-only", action="store_true", help="ends each run when the dispatcher is ready")
+    own = {
+        "home": ("", "directories of images, with commas; default: a new one of this build"),
+        "prepare": (pathlib.Path, "only makes the directory of an image, here"),
+        "processors": (0.25, "limit of processor time"),
+        "memory": (512, "limit of memory in MiB"),
+        "start_only": (False, "ends each run when the dispatcher is ready"),
+    }
 
     @classmethod
     def verify(cls, options):
@@ -147,39 +122,43 @@ class Smallest(Driver):
         directory.mkdir()
         group = Group(self.options.memory)
         lambda_ = Lambda(home, directory)
-        dispatcher = None
+        self.dispatchers = []
         try:
             group.limit_processors(self.options.processors)
-            port, admin, workers = free_port(), free_port(), free_port()
-            settings = {
-                "PUBLIC_PLAIN_PORT": f"127.0.0.1:{port}", "ADMIN_PORT": admin, "WORKERS_PORT": f"127.0.0.1:{workers}", "WORKERS_SECRET": SECRET,
-                "FUNCTION_LAUNCHER": "lambda", "FUNCTION_LAMBDA": "smallest", "FUNCTION_MAX_WORKERS": 1, "FUNCTION_LAUNCH_TIMEOUT": "60s",
-                "FUNCTION_QUEUE_TIMEOUT": "60s", "AWS_ENDPOINT": f"http://127.0.0.1:{lambda_.port}",
-                "WORKERS_ADVERTISED_ADDRESSES": f"127.0.0.1:{workers}", "SHUTDOWN_DELAY": "0", "JAVA_OPTS": self.options.jvm_flags}
-            environment = {f"LAMBDA_DISPATCHER_{name}": str(value) for name, value in settings.items()}
-            environment |= {"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
-            if self.options.processors < 1:
-                # As the construct for the CDK does.
-                environment["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1"
-            load_average = os.getloadavg()[0]
-            began = time.monotonic()
-            dispatcher = Process("dispatcher", group.command([str(home / "dispatcher"), "serve"]), None, directory, environment)
-            await_that(lambda: answers(f"http://127.0.0.1:{admin}/ready"), 120, "the dispatcher to be ready", dispatcher)
-            found = {"home": home.name, "load_average": load_average, "ready_seconds": time.monotonic() - began, "ready_cpu_seconds": dispatcher.cpu().seconds(),
-                     "ready_threads": busiest(dispatcher), "ready_mib": dispatcher.rss_mib()}
-            if not self.options.start_only:
-                await_that(lambda: answers(f"http://127.0.0.1:{port}/ping"), 120, "an answer of a worker", dispatcher)
-                found |= {"first_seconds": time.monotonic() - began, "first_cpu_seconds": dispatcher.cpu().seconds(), "first_mib": dispatcher.rss_mib()}
-                found |= self.under_load(dispatcher, port, began)
-            found["threads"] = busiest(dispatcher)
+            with stand_in(lambda_.invoke) as lambda_port:
+                found = self.start(home, directory, group, lambda_port)
             if group.killed():
                 raise Failure("the kernel killed the dispatcher because it was out of memory")
             return found
         finally:
-            if dispatcher:
-                dispatcher.stop()
-            lambda_.stop()
+            for process in [*self.dispatchers, *lambda_.workers]:
+                process.stop()
             group.remove()
+
+    def start(self, home, directory, group, lambda_port):
+        port, admin, workers = free_port(), free_port(), free_port()
+        settings = {
+            "PUBLIC_PLAIN_PORT": f"127.0.0.1:{port}", "ADMIN_PORT": admin, "WORKERS_PORT": f"127.0.0.1:{workers}", "WORKERS_SECRET": SECRET,
+            "FUNCTION_LAUNCHER": "lambda", "FUNCTION_LAMBDA": "smallest", "FUNCTION_MAX_WORKERS": 1, "FUNCTION_LAUNCH_TIMEOUT": "60s",
+            "FUNCTION_QUEUE_TIMEOUT": "60s", "AWS_ENDPOINT": f"http://127.0.0.1:{lambda_port}",
+            "WORKERS_ADVERTISED_ADDRESSES": f"127.0.0.1:{workers}", "SHUTDOWN_DELAY": "0", "JAVA_OPTS": self.options.jvm_flags}
+        environment = {f"LAMBDA_DISPATCHER_{name}": str(value) for name, value in settings.items()}
+        environment |= {"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
+        if self.options.processors < 1:
+            # As the construct for the CDK does.
+            environment["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1"
+        load_average = os.getloadavg()[0]
+        began = time.monotonic()
+        dispatcher = Process("dispatcher", group.command([str(home / "dispatcher"), "serve"]), None, directory, environment)
+        self.dispatchers.append(dispatcher)
+        await_that(lambda: answers(f"http://127.0.0.1:{admin}/ready"), 120, "the dispatcher to be ready", dispatcher)
+        found = {"home": home.name, "load_average": load_average, "ready_seconds": time.monotonic() - began, "ready_cpu_seconds": dispatcher.cpu().seconds(),
+                 "ready_threads": busiest(dispatcher), "ready_mib": dispatcher.rss_mib()}
+        if not self.options.start_only:
+            await_that(lambda: answers(f"http://127.0.0.1:{port}/ping"), 120, "an answer of a worker", dispatcher)
+            found |= {"first_seconds": time.monotonic() - began, "first_cpu_seconds": dispatcher.cpu().seconds(), "first_mib": dispatcher.rss_mib()}
+            found |= self.under_load(dispatcher, port, began)
+        return {**found, "threads": busiest(dispatcher)}
 
     def under_load(self, dispatcher, port, began):
         by_second = []
@@ -210,9 +189,9 @@ class Smallest(Driver):
         if not results:
             return
         columns = [name for name in results[0] if isinstance(results[0][name], (int, float)) and name != "load_average"]
-        homes = dict.fromkeys(result["home"] for result in results)
+        homes = by(results, "home")
         print(table(f"figure | {' | '.join(homes)}", [
-            [name, *(cell([result.get(name) for result in results if result["home"] == home]) for home in homes)] for name in columns]))
+            [name, *(cell([result.get(name) for result in of_home]) for of_home in homes.values())] for name in columns]))
 
 
 def busiest(process):

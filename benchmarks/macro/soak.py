@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Runs a long load on the dispatcher at a share of its maximum. Checks memory, latency, and that every request is answered.
 
     benchmarks/macro/soak.py --minutes 60 --load 0.6
@@ -13,72 +13,64 @@ more than 10 % (--growth) higher in the last third than in the second third.
 
 import os
 import statistics
-import sys
 import threading
 import time
 
-sys.dont_write_bytecode = True
-import contenders  # noqa: E402
-import machine  # noqa: E402
-import plots  # noqa: E402
-from driver import Driver  # noqa: E402
-from load import ECHO, IMAGE, PING, ConstantRate  # noqa: E402
-from machine import progress  # noqa: E402
-from processes import Failure  # noqa: E402
+import contenders
+import machine
+import plots
+from driver import Driver
+from load import ECHO, IMAGE, PING, ConstantRate
+from machine import progress
+from processes import Failure
 
 MIX = {PING: 8, IMAGE: 1, ECHO: 1}
 RATE_KEPT = 0.99
 
 
-class Memory:
-    """Samples RSS, and less often the heap, in a thread until it is stopped."""
+class Memory(threading.Thread):
+    """Samples RSS, and less often the heap, until it is stopped."""
 
-    def __init__(self, dispatcher, seconds, heap_every):
+    def __init__(self, dispatcher, seconds, heap_every=6):
+        super().__init__(daemon=True)
         self.dispatcher = dispatcher
         self.seconds = seconds
         self.heap_every = heap_every
         self.samples = []
         self.ended = threading.Event()
-        self.thread = threading.Thread(target=self.run, daemon=True)
-        self.started = time.monotonic()
-
-    def start(self):
-        self.started = time.monotonic()
-        self.thread.start()
 
     def run(self):
-        count = 0
+        started = time.monotonic()
         while not self.ended.wait(self.seconds):
             sample = {
-                "at": round(time.monotonic() - self.started, 1),
+                "at": round(time.monotonic() - started, 1),
                 "dispatcher_mib": self.dispatcher.rss_mib(),
                 "worker_mib": self.dispatcher.worker.rss_mib(),
             }
-            if count % self.heap_every == 0:
+            if len(self.samples) % self.heap_every == 0:
                 try:
                     sample["heap_mib"] = contenders.heap_used_mib(self.dispatcher.java, self.dispatcher.process.pid)
                 except Failure as failure:
                     progress(f"no heap figure: {failure}")
             self.samples.append(sample)
-            count += 1
 
     def stop(self):
         self.ended.set()
-        self.thread.join()
+        self.join()
 
 
 class Soak(Driver):
     tools = ("taskset",)
     defaults = {"warm_up": 15.0, "jvm_flags": machine.DISPATCHER_FLAGS, "worker_flags": "-Xmx256m -XX:+UseSerialGC"}
-
-    @classmethod
-    def arguments(cls, parser):
-        parser.add_argument("--minutes", type=float, default=60, help="length of the soak; default: %(default)g")
-        parser.add_argument("--load", type=float, default=0.6, help="share of the maximum rate that is offered; default: %(default)s")
-        parser.add_argument("--rate", type=float, help="requests per second, instead of a share of the maximum")
-        parser.add_argument("--nice", type=int, default=0, help="priority of all processes, as for nice(1)")
-        parser.add_argument("--growth", type=float, default=0.1, help="allowed growth of memory; default: %(default)s")
-        parser.add_argument("--peak-seconds", type=float, default=10, metavar="SECONDS", help="measures the maximum for this time; default: %(default)g")
+    own = {
+        "minutes": (60.0, "length of the soak"),
+        "load": (0.6, "share of the maximum rate that is offered"),
+        "rate": (float, "requests per second, instead of a share of the maximum"),
+        "nice": (0, "priority of all processes, as for nice(1)"),
+        "growth": (0.1, "allowed growth of memory"),
+        "peak_seconds": (10.0, "measures the maximum for this time"),
+    }
+    quick = {"minutes": 0.1, "load": 0.2, "warm_up": 2.0, "peak_seconds": 1.0, "growth": 10.0}
 
     @classmethod
     def verify(cls, options):
@@ -90,7 +82,7 @@ class Soak(Driver):
         options = self.options
         self.windows = []
         machine.build()
-        dispatcher = contenders.LambdaDispatcher(self.java, self.flags, options.worker_flags.split(), (1, 100))
+        dispatcher = contenders.LambdaDispatcher(self.java, self.flags, options.worker_flags.split())
         dispatcher.start(self)
         generator = ConstantRate(self.java, self.directory)
         progress(f"warming up for {options.warm_up:g} s")
@@ -99,7 +91,7 @@ class Soak(Driver):
         peak = self.answered(generator, dispatcher, options.peak_seconds)["rate"]
         rate = options.rate or peak * options.load
         progress(f"peak {peak:,.0f} requests/s; {rate:,.0f} for {options.minutes:g} minutes")
-        memory = Memory(dispatcher, min(10, options.minutes * 2), heap_every=6)
+        memory = Memory(dispatcher, min(10, options.minutes * 2))
         memory.start()
         before = dispatcher.cpu()
         total = generator.run(

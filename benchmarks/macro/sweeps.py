@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Measures the dispatcher while one condition changes: body size, concurrent requests, streams, event loops, TLS, JVM.
 
     benchmarks/macro/sweeps.py                       all sweeps, about a quarter of an hour
@@ -9,17 +9,14 @@ sweep need separate dispatchers, all are started first, and the rounds alternate
 works.
 """
 
-import collections
-import sys
 import time
 
-sys.dont_write_bytecode = True
-import machine  # noqa: E402
-from contenders import LambdaDispatcher  # noqa: E402
-from driver import Driver, table  # noqa: E402
-from load import IMAGE, IMAGE_BYTES, LARGE_BYTES, PING, PROXY_CORE, echo_of  # noqa: E402
-from machine import progress  # noqa: E402
-from measure import Shape, await_answers, cpu, measure, summary, warm  # noqa: E402
+import machine
+from contenders import LambdaDispatcher
+from driver import Driver, by, table
+from load import IMAGE, IMAGE_BYTES, LARGE_BYTES, PING, PROXY_CORE, echo_of
+from machine import progress
+from measure import Rounds, Shape, await_answers, cpu, summary, warm
 
 SIZES = (0, 4, 1 << 10, 16 << 10, IMAGE_BYTES, 1 << 20, LARGE_BYTES, 64 << 20)
 COUNTS = (1, 3, 10, 30, 100, 300, 1000)
@@ -50,33 +47,22 @@ class Sweeps(Driver):
         return dispatcher
 
     def point(self, sweep, point, dispatcher, scenario, shape=Shape(), warm_seconds=None):
-        """Warms up, then measures. Used if the points share a dispatcher."""
-        options = self.options
-        await_answers(dispatcher, scenario, self.directory, shape)
-        requests = warm(
-            dispatcher, scenario, self.directory, options.warm_up if warm_seconds is None else warm_seconds, options.seconds, shape)
-        samples = [measure(dispatcher, scenario, requests, self.directory, shape) for _ in range(options.rounds)]
-        self.add(sweep, point, dispatcher, scenario, shape, samples)
+        """Measures a point that shares its dispatcher with others."""
+        self.measure(sweep, {point: dispatcher}, [scenario], {dispatcher: shape}, self.options.warm_up if warm_seconds is None else warm_seconds)
 
     def alternating(self, sweep, points, scenarios, shapes=None):
-        """Measures points that have separate dispatchers, by title. Warms all of them up first, then measures round by round."""
-        options, shapes = self.options, shapes or {}
-        requests, samples = {}, collections.defaultdict(list)
-        for title, dispatcher in points.items():
-            for scenario in scenarios:
-                shape = shapes.get(title, Shape())
-                await_answers(dispatcher, scenario, self.directory, shape)
-                requests[title, scenario] = warm(
-                    dispatcher, scenario, self.directory, options.jvm_warm_up, options.seconds, shape)
-        for _ in range(options.rounds):
-            for scenario in scenarios:
-                for title, dispatcher in points.items():
-                    samples[title, scenario].append(
-                        measure(dispatcher, scenario, requests[title, scenario], self.directory, shapes.get(title, Shape())))
-        for (title, scenario), found in samples.items():
-            self.add(sweep, title, points[title], scenario, shapes.get(title, Shape()), found)
+        """Measures points that have separate dispatchers, by title."""
+        self.measure(sweep, points, scenarios, shapes or {}, self.options.jvm_warm_up)
         for dispatcher in points.values():
             dispatcher.stop()
+
+    def measure(self, sweep, points, scenarios, shapes, warm_seconds):
+        rounds = Rounds(self.directory, points.values(), scenarios, shapes)
+        rounds.warm_up(lambda _: warm_seconds, self.options.seconds)
+        rounds.run(self.options.rounds)
+        for scenario in scenarios:
+            for point, dispatcher in points.items():
+                self.add(sweep, point, dispatcher, scenario, shapes.get(dispatcher, Shape()), rounds.samples[dispatcher, scenario])
 
     def add(self, sweep, point, dispatcher, scenario, shape, samples):
         found = {
@@ -148,25 +134,21 @@ class Sweeps(Driver):
         both.flags.update({"workers-tls-certificate": certificate, "workers-tls-key": key})
         over_tls = Shape(tls=True)
         points = {"plain": plain, "TLS to clients": self.start(secured, shape=over_tls), "TLS to workers, too": self.start(both, shape=over_tls)}
-        self.alternating("tls", points, [PING, IMAGE], {name: over_tls for name in points if name != "plain"})
+        self.alternating("tls", points, [PING, IMAGE], {secured: over_tls, both: over_tls})
 
     def jvm(self):
         """Compares JDKs with several collectors, and with several allocators and the default collector."""
-        variants = {}
+        points = {}
+        flags = {**COLLECTORS, **{f"{name} allocator": f"-Dio.netty.allocator.type={name}" for name in ALLOCATORS}}
         for release in RELEASES:
             home = machine.jdk_home(release)
             if home is None:
                 progress(f"no JDK {release} found: left out")
                 continue
-            java = machine.java_of(home)
-            for name, flag in COLLECTORS.items():
-                variants[f"JDK {release}, {name}"] = (java, [flag])
-            for name in ALLOCATORS:
-                variants[f"JDK {release}, {name} allocator"] = (java, [f"-Dio.netty.allocator.type={name}"])
-        points = {}
-        for title, (java, flags) in variants.items():
-            name = title.lower().replace(", ", "-").replace(" ", "-")
-            points[title] = self.start(self.dispatcher(name, java=java, more_flags=flags))
+            for name, flag in flags.items():
+                title = f"JDK {release}, {name}"
+                variant = title.lower().replace(", ", "-").replace(" ", "-")
+                points[title] = self.start(self.dispatcher(variant, java=machine.java_of(home), more_flags=[flag]))
         self.alternating("jvm", points, [PING, IMAGE])
 
     def execute(self):
@@ -178,8 +160,8 @@ class Sweeps(Driver):
             progress(f"{name} took {time.monotonic() - started:.0f} s")
 
     def show(self, report):
-        for sweep in dict.fromkeys(result["sweep"] for result in report["results"]):
-            print("\n" + rows(sweep, [result for result in report["results"] if result["sweep"] == sweep]))
+        for sweep, results in by(report["results"], "sweep").items():
+            print("\n" + rows(sweep, results))
 
 
 class Secured(LambdaDispatcher):
@@ -193,14 +175,14 @@ class Secured(LambdaDispatcher):
 
 def rows(sweep, results):
     """Rows with the CPU time as a ratio to the first point with the same request. If body sizes differ, also the ratio per byte."""
-    first = {}
+    first, request = {}, lambda result: "echo" if sweep == "size" else result["scenario"]
     for result in results:
-        first.setdefault("echo" if sweep == "size" else result["scenario"], result)
+        first.setdefault(request(result), result)
     head = f"{sweep} | request | CPU ÷ first | CPU µs/request (low–high) | req/s | MB/s | p50 ms | p99 ms | RSS MiB | allocated/request | errors"
     return table(head, [
         [
             f"{result['point']:,}" if isinstance(result["point"], int) else result["point"], result["scenario"].partition("-")[0],
-            f"{result['cpu_micros'] / first['echo' if sweep == 'size' else result['scenario']]['cpu_micros']:.2f}", cpu(result, ",.1f"),
+            f"{result['cpu_micros'] / first[request(result)]['cpu_micros']:.2f}", cpu(result, ",.1f"),
             f"{result['requests_per_second']:,.0f}", f"{result['requests_per_second'] * result['bytes'] / 1e6:,.0f}",
             f"{result['p50_millis']:.2f}", f"{result['p99_millis']:.2f}",
             f"{result['rss_mib']:,.0f}", f"{result['allocated_bytes']:,.0f} B", result["errors"],

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Compares the dispatcher with C proxies while the number of workers (or backends) changes.
 
     benchmarks/macro/workers.py                       1, 10, 100 and 500 workers, about half an hour
@@ -16,23 +16,16 @@ balancers use it. Both have no load at even intervals.
 """
 
 import collections
-import sys
 
-sys.dont_write_bytecode = True
-import machine  # noqa: E402
-import processes  # noqa: E402
-from contenders import Crowd, HaProxy, Nghttpx  # noqa: E402
-from driver import Driver, some_of, table  # noqa: E402
-from load import LOAD_CORE, PING, ConstantRate, at_rate  # noqa: E402
-from machine import progress, version  # noqa: E402
-from measure import Shape, await_answers, cpu, measure, summary, warm  # noqa: E402
-from processes import Process, free_port, tool  # noqa: E402
+import machine
+import processes
+from contenders import PROXIES, Crowd, nginx_command, programs
+from driver import Driver, by, table
+from load import LOAD_CORE, PING, ConstantRate, at_rate
+from machine import progress, version
+from measure import Rounds, Shape, cpu, measure, summary
+from processes import Process, free_port, some_of
 
-PROXIES = {
-    "haproxy-h1": lambda front: HaProxy("haproxy-h1", "h1", front),
-    "haproxy-h2": lambda front: HaProxy("haproxy-h2", "h2", front),
-    "nghttpx": Nghttpx,
-}
 # h2load counts HTTP/1.1 responses without a reason phrase as failed, and HAProxy sends those of an HTTP/2 backend so.
 NOT_COUNTED = {("haproxy-h2", "h1")}
 FRONTS = {"h2": {}, "tls": {"tls": True}, "h1": {"h1": True, "connections": 100, "streams": 1}}
@@ -40,24 +33,24 @@ LOADS = {"maximum": "Maximum load", "burst": "{rate:,.0f} requests/s in bursts",
 
 
 class Workers(Driver):
-    names = ("dispatcher", *PROXIES)
+    names = ("dispatcher", "haproxy-h1", "haproxy-h2", "nghttpx")
     tools = ("h2load", "taskset", "nginx", "openssl")
     defaults = {
         "rounds": 5, "seconds": 2.0, "warm_up": 2.0, "jvm_warm_up": 20.0,
         "jvm_flags": machine.DISPATCHER_FLAGS, "worker_flags": "-Xmx512m -XX:+UseSerialGC"}
     quick = {"rounds": 1, "seconds": 0.5, "warm_up": 0.1, "jvm_warm_up": 0.5}
 
-    @classmethod
-    def arguments(cls, parser):
-        parser.add_argument("--counts", default="1,10,100,500", help="numbers of workers; default: %(default)s")
-        parser.add_argument("--fronts", default="h2", help=f"protocols of the clients, some of {','.join(FRONTS)}; default: %(default)s")
-        parser.add_argument("--rate", type=float, default=10_000, help="requests per second of the constant rate; default: %(default)g")
+    own = {
+        "counts": ("1,10,100,500", "numbers of workers"),
+        "fronts": ("h2", f"protocols of the clients, some of {','.join(FRONTS)}"),
+        "rate": (10_000.0, "requests per second of the constant rate"),
+    }
 
     @classmethod
     def verify(cls, options):
         options.counts = [int(count) for count in options.counts.split(",")]
         options.fronts = some_of("fronts", options.fronts, FRONTS)
-        processes.need(*(name.partition("-")[0] for name in options.only if not name.startswith("dispatcher")))
+        processes.need(*programs(options.only))
 
     def execute(self):
         machine.build()
@@ -72,18 +65,18 @@ class Workers(Driver):
         generator.process.stop()
 
     def meta(self):
-        return {"rate": self.options.rate, "load": f"h2load -c 10 -m 10, {version('h2load', '--version')}"}
+        return {"load": f"h2load -c 10 -m 10, {version('h2load', '--version')}"}
 
     def show(self, report):
-        for front in dict.fromkeys(row["front"] for row in report["results"]):
+        for of_front in by(report["results"], "front").values():
             for load, title in LOADS.items():
-                found = [row for row in report["results"] if row["front"] == front and load in row]
+                found = [row for row in of_front if load in row]
                 if found:
                     print(f"\n{title.format(rate=report['meta']['rate'])}\n\n{rows(found, load)}")
 
     def contender(self, name, front, count):
         if name in PROXIES:
-            return PROXIES[name](front)
+            return PROXIES[name](front=front)
         settings = dict(each.split("=", 1) for each in name.split("+")[1:])
         note = " ".join([f"Lambda Dispatcher, {front}→workers", *(f"{key}={value}" for key, value in settings.items())])
         variant = "-".join([front, str(count), *settings.values()])
@@ -100,21 +93,17 @@ class Workers(Driver):
         shape = FRONTS[front]
         nginx = self.start_backends(front, count)
         contenders = {name: self.contender(name, front, count) for name in options.only if (name, front) not in NOT_COUNTED}
-        requests = {}
         for name, contender in contenders.items():
-            progress(f"{front}, {count} workers: warming up {name}")
             contender.start(self)
-            await_answers(contender, PING, self.directory, Shape(**shape))
-            seconds = options.jvm_warm_up if contender.is_java() else options.warm_up
-            requests[name] = warm(contender, PING, self.directory, seconds, options.seconds, Shape(**shape))
+        maximum = Rounds(self.directory, contenders.values(), [PING], dict.fromkeys(contenders.values(), Shape(**shape)))
+        maximum.warm_up(lambda contender: options.jvm_warm_up if contender.is_java() else options.warm_up, options.seconds)
         bursts = Shape(**shape, rate=options.rate)
         if front == "h2":
             generator.warm_up(contenders[options.only[0]].port, PING, options.jvm_warm_up / 3)
-        maximum, burst, even = (collections.defaultdict(list) for _ in range(3))
+        burst, even = collections.defaultdict(list), collections.defaultdict(list)
         for number in range(1, options.rounds + 1):
             progress(f"{front}, {count} workers: round {number} of {options.rounds}")
-            for name, contender in contenders.items():
-                maximum[name].append(measure(contender, PING, requests[name], self.directory, Shape(**shape)))
+            maximum.once()
             for name, contender in contenders.items():
                 burst[name].append(measure(contender, PING, int(options.rate * options.seconds), self.directory, bursts))
             for name, contender in contenders.items() if front == "h2" else ():
@@ -122,8 +111,8 @@ class Workers(Driver):
         for name, contender in contenders.items():
             self.results.append({
                 "front": front, "workers": count, "contender": name, "note": contender.note, "rss_mib": contender.rss_mib(),
-                "maximum": summary(maximum[name]), "burst": summary(burst[name]),
-                **({"even": even_summary(even[name])} if front == "h2" else {})})
+                "maximum": summary(maximum.samples[contender, PING]), "burst": summary(burst[name]),
+                **({"even": {**summary(even[name]), "reached": all(sample["reached"] for sample in even[name])}} if even[name] else {})})
         for contender in contenders.values():
             contender.stop()
         nginx.stop()
@@ -142,34 +131,17 @@ class Workers(Driver):
 
     def start_backends(self, front, count):
         self.backend_ports = {protocol: [free_port() for _ in range(count)] for protocol in ("h1", "h2")}
-        home = self.directory / f"nginx-{front}-{count}"
-        home.mkdir()
+        name = f"nginx-{front}-{count}"
         listens = "".join(
             f"        listen 127.0.0.1:{port}{' http2' if protocol == 'h2' else ''};\n"
             for protocol, ports in self.backend_ports.items() for port in ports)
-        configuration = home / "nginx.conf"
-        configuration.write_text(
-            f"""daemon off;
-worker_processes 1;
-pid {home}/pid;
-error_log stderr error;
-events {{ worker_connections 16384; }}
-http {{
-    access_log off;
-    keepalive_requests 1000000000;
-    server {{
+        server = f"""    server {{
 {listens}        location = /ping {{ return 200 "pong"; }}
     }}
-}}
 """
-        )
-        nginx = Process(f"nginx-{front}-{count}", [tool("nginx"), "-e", "stderr", "-p", home, "-c", configuration], LOAD_CORE, self.directory)
+        nginx = Process(name, nginx_command(self.directory / name, 16384, server), LOAD_CORE, self.directory)
         nginx.await_port(self.backend_ports["h2"][-1])
         return nginx
-
-
-def even_summary(samples):
-    return {**summary(samples), "reached": all(sample["reached"] for sample in samples)}
 
 
 def rows(results, load):
