@@ -32,7 +32,6 @@ import queue
 import re
 import statistics
 import time
-import urllib.request
 
 import hostile
 import machine
@@ -234,7 +233,7 @@ class Demo:
         worker_java(java, self.group.outside if self.group else ())
         environment = {"LAMBDA_DISPATCHER_JAVA_OPTS": options.jvm_flags} if options.jvm_flags else None
         self.process = Process("dispatcher", command, None, directory, environment)
-        await_that(lambda: self.admin("/ready") is not None, 900, "the dispatcher to be ready", self.process)
+        await_that(lambda: processes.answers(f"http://127.0.0.1:{self.target.admin}/ready"), 900, "the dispatcher to be ready", self.process)
 
     def warm_up(self):
         """Serves some requests first: a dispatcher that is attacked has usually run for some time, so its code is compiled."""
@@ -242,24 +241,17 @@ class Demo:
             processes.run([processes.tool("h2load"), "-c", "10", "-m", "10", "-D", "5", f"http://{self.target.host}:{self.target.port}{path}"])
         attack(self, [], 5)
 
-    def admin(self, path):
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.target.admin}{path}", timeout=5) as answer:
-                return answer.read().decode()
-        except OSError:
-            return None
-
     def counters(self):
+        """The launches, and the protections and ended worker connections by their names."""
         found = collections.Counter()
-        text = self.admin("/metrics")
-        if text is None:
-            raise Failure("the admin port did not answer within 5 s")
-        for line in text.splitlines():
-            match = re.match(r"lambda_dispatcher_(launches_total|worker_connections_closed_total|protections_total)(\{[^}]*\})? (\S+)", line)
-            if match:
-                label = re.search(r'(?:protection|end)="(\w+)"', match.group(2) or "")
-                name = match.group(1) if label is None else label.group(1)
-                found[name] += float(match.group(3))
+        try:
+            metrics = processes.metrics(self.target.admin)
+        except OSError as failure:
+            raise Failure(f"the admin port did not answer: {failure}") from failure
+        for name, labels, value in metrics:
+            if name.removeprefix("lambda_dispatcher_") in ("launches_total", "worker_connections_closed_total", "protections_total"):
+                label = re.search(r'(?:protection|end)="(\w+)"', labels)
+                found[label.group(1) if label else "launches_total"] += value
         return found
 
     def rss_mib(self):
@@ -307,22 +299,12 @@ def attack(demo, names, seconds, afterwards=0):
     change = demo.counters() - before
     launches, lost, _ = (int(change.pop(name, 0)) for name in ("launches_total", "lost", "drained"))
     return {
-        "attacks": names,
-        "seconds": seconds,
-        "attackers": sum(map(collections.Counter, counts.values()), collections.Counter()),
-        "asked": len(during),
-        "failed": len(failed),
-        "failures": dict(collections.Counter(failed).most_common(5)),
-        "p50": quantile(pings, 0.5) if pings else None,
-        "p99": quantile(pings, 0.99) if pings else None,
-        "max": pings[-1] if pings else None,
-        "again": max(bad, default=0),
-        "launches": launches,
-        "lost": lost,
-        "protections": {name: int(times) for name, times in sorted(change.items())},
-        "rss_before": rss_before,
-        "rss_max": max(memory, default=0),
-        "memory": memory,
+        "attacks": names, "seconds": seconds, "attackers": sum(map(collections.Counter, counts.values()), collections.Counter()),
+        "asked": len(during), "failed": len(failed), "failures": dict(collections.Counter(failed).most_common(5)),
+        "p50": quantile(pings, 0.5) if pings else None, "p99": quantile(pings, 0.99) if pings else None,
+        "max": pings[-1] if pings else None, "again": max(bad, default=0), "launches": launches, "lost": lost,
+        "protections": {name: int(times) for name, times in sorted(change.items())}, "rss_before": rss_before,
+        "rss_max": max(memory, default=0), "memory": memory,
     }
 
 

@@ -40,28 +40,38 @@ STYLE = """<style>
 </style>"""
 
 
-def picture(height, title, description, shapes):
-    lines = [
+def picture(y, caption, title, description, shapes):
+    """@param y where the caption begins"""
+    lines = textwrap.wrap(caption, LINE_CHARACTERS)
+    height = y + LINE_HEIGHT * len(lines) + 5
+    return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img" aria-labelledby="t d">',
         f'<title id="t">{escape(title)}</title>', f'<desc id="d">{escape(description)}</desc>', STYLE,
-        f'<rect class="back" width="{WIDTH}" height="{height}" rx="8"/>', text(24, 32, title, "title"), *shapes, "</svg>"]
-    return "\n".join(lines) + "\n"
+        f'<rect class="back" width="{WIDTH}" height="{height}" rx="8"/>', text(24, 32, title, "title"), *shapes,
+        *(text(24, y + LINE_HEIGHT * number, line, "small") for number, line in enumerate(lines)), "</svg>", ""])
 
 
 def text(x, y, content, kind="", anchor="start"):
     return f'<text class="{kind}" x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}">{escape(content)}</text>'
 
 
-def paragraph(y, content):
-    return [text(24, y + LINE_HEIGHT * number, line, "small") for number, line in enumerate(wrapped(content))]
-
-
-def paragraph_height(content):
-    return LINE_HEIGHT * len(wrapped(content)) + 5
-
-
-def wrapped(content):
-    return textwrap.wrap(content, LINE_CHARACTERS)
+def groups_of_bars(groups):
+    """@param groups for each head, its bars: name, width, label, whether it is ours, and a note. @return where they end, and the shapes"""
+    shapes, y = [], 66
+    for head, bars in groups.items():
+        shapes.append(text(24, y, head, "head"))
+        y += 10
+        for name, width, label, ours, note in bars:
+            strong = "strong" if ours else ""
+            shapes += [
+                text(BARS_LEFT - 10, y + 15, name, strong, "end"),
+                f'<rect class="{"ours" if ours else "bar"}" x="{BARS_LEFT}" y="{y + 3}" width="{width:.1f}" height="{BAR - 6}" rx="2"/>',
+                text(BARS_LEFT + width + 8, y + 15, label, strong)]
+            if note:
+                shapes.append(text(BARS_LEFT + width + 18 + 8 * len(label), y + 15, note, "small"))
+            y += BAR
+        y += 28
+    return y, shapes
 
 
 # Speed
@@ -80,26 +90,14 @@ def speed(rows):
 
     @param rows results of proxies.py
     """
-    shapes, y = [], 66
+    groups = {}
     for scenario, head in HEADS.items():
-        found = {row["contender"]: row["cpu_micros"] for row in rows if row["scenario"] == scenario}
-        shapes.append(text(24, y, head, "head"))
-        shapes += bars(y + 10, {name: found[name] for name in BESIDE if name in found})
-        y += 10 + BAR * len(found.keys() & BESIDE.keys()) + 28
-    shapes += paragraph(y, SPEED_CAPTION)
-    return picture(y + paragraph_height(SPEED_CAPTION), "CPU time per request, microseconds", "Bars: " + "; ".join(HEADS.values()), shapes)
-
-
-def bars(y, micros):
-    shapes, longest = [], max(micros.values(), default=1)
-    for name, value in micros.items():
-        width = BARS_WIDTH * value / longest
-        strong = "strong" if name == "dispatcher" else ""
-        shapes.append(text(BARS_LEFT - 10, y + 15, BESIDE[name], strong, "end"))
-        shapes.append(f'<rect class="{"ours" if strong else "bar"}" x="{BARS_LEFT}" y="{y + 3}" width="{width:.1f}" height="{BAR - 6}" rx="2"/>')
-        shapes.append(text(BARS_LEFT + width + 8, y + 15, micros_text(value), strong))
-        y += BAR
-    return shapes
+        found = {row["contender"]: row["cpu_micros"] for row in rows if row["scenario"] == scenario and row["contender"] in BESIDE}
+        longest = max(found.values(), default=1)
+        groups[head] = [(title, BARS_WIDTH * found[name] / longest, micros_text(found[name]), name == "dispatcher", "")
+                        for name, title in BESIDE.items() if name in found]
+    y, shapes = groups_of_bars(groups)
+    return picture(y, SPEED_CAPTION, "CPU time per request, microseconds", "Bars: " + "; ".join(HEADS.values()), shapes)
 
 
 def micros_text(value):
@@ -136,11 +134,8 @@ def workers(rows):
         last = micros[name][max(micros[name])]
         shapes += [f'<polyline class="line {kind}" points="{places}"/>', text(RIGHT + 8, height(last) - 2, title, "strong"),
                    text(RIGHT + 8, height(last) + 14, f"{micros_text(last)} µs with {max(micros[name]):,}", "small")]
-    y = WORKERS_BOTTOM + 62
-    shapes += paragraph(y, WORKERS_CAPTION)
-    return picture(
-        y + paragraph_height(WORKERS_CAPTION), "CPU time per request against the number of workers",
-        f"Lines: {', '.join(title for _, title in LINES.values())}", shapes)
+    description = f"Lines: {', '.join(title for _, title in LINES.values())}"
+    return picture(WORKERS_BOTTOM + 62, WORKERS_CAPTION, "CPU time per request against the number of workers", description, shapes)
 
 
 # Cost
@@ -160,37 +155,16 @@ def cost():
         f"Traffic of a load balancer: peak {elb.ratio():.1f} times the mean": (elb.scaled(COST_MEAN), CHANGING), "Steady traffic": (costs.steady(COST_MEAN), STEADY)}
     found = {head: {name: model.ways()[name](traffic) for name in names} for head, (traffic, names) in groups.items()}
     longest = max(each.dollars for group in found.values() for each in group.values())
-    shapes, y = [], 66
-    for head, group in found.items():
-        shapes.append(text(24, y, head, "head"))
-        shapes += cost_bars(y + 10, group, groups[head][1], longest)
-        y += 10 + BAR * len(group) + 28
-    said = cost_caption(model)
-    shapes += paragraph(y, said)
-    return picture(y + paragraph_height(said), f"Cost per month at {COST_MEAN} requests/s, US dollars", "Bars: " + ", ".join(CHANGING.values()), shapes)
-
-
-def cost_bars(y, group, names, longest):
-    shapes = []
-    for name, found in group.items():
-        width, ours = COST_WIDTH * found.dollars / longest, name in COST_OURS
-        note = f"{100 * found.above:.1f} % of requests arrive above its capacity" if "autoscaled" in name else ""
-        amount = f"${found.dollars:,.0f}"
-        shapes.append(text(BARS_LEFT - 10, y + 15, names[name], "strong" if ours else "", "end"))
-        shapes.append(f'<rect class="{"ours" if ours else "bar"}" x="{BARS_LEFT}" y="{y + 3}" width="{width:.1f}" height="{BAR - 6}" rx="2"/>')
-        shapes.append(text(BARS_LEFT + width + 8, y + 15, amount, "strong" if ours else ""))
-        if note:
-            shapes.append(text(BARS_LEFT + width + 18 + 8 * len(amount), y + 15, note, "small"))
-        y += BAR
-    return shapes
-
-
-def cost_caption(model):
+    y, shapes = groups_of_bars({head: [
+        (groups[head][1][name], COST_WIDTH * each.dollars / longest, f"${each.dollars:,.0f}", name in COST_OURS,
+         f"{100 * each.above:.1f} % of requests arrive above its capacity" if "autoscaled" in name else "") for name, each in group.items()]
+        for head, group in found.items()})
     work = model.work
-    return (
+    caption = (
         f"Calculated by benchmarks/macro/costs.py, not measured on AWS. List prices of us-east-1. A request takes {work.service_ms:g} ms, {work.cpu_ms:g} ms of it CPU "
         f"time, with {work.memory} MB of memory. Tasks have {costs.TASK_VCPUS:g} vCPU. Dispatchers, endpoints and load balancers are included where they are needed. "
         "Base and burst is a fixed number of tasks, and Lambda workers for the rest. Shorter is better.")
+    return picture(y, caption, f"Cost per month at {COST_MEAN} requests/s, US dollars", "Bars: " + ", ".join(CHANGING.values()), shapes)
 
 
 def across(value, bounds, start, end):

@@ -2,11 +2,11 @@
 """Compares the CPU time per request of the checked out commit with that of another commit.
 
     benchmarks/macro/compare.py HEAD~1                      about 15 minutes
-    benchmarks/macro/compare.py v0.1.0 --scenarios image --bound 1.02
+    benchmarks/macro/compare.py main --scenarios image --bound 1.02
     benchmarks/macro/compare.py HEAD --setting function-request-timeout=10s
 
 Both dispatchers run concurrently, each with one event loop, on core 0, and each has a worker of its own commit. The workers and the load generator share core 1. Each
-pair is one load on each dispatcher, in alternating order. The processes are started several times, because two JVMs differ by themselves.
+pair is one load on each dispatcher, in alternating order. The other commit must know the settings by the names of today. The processes are started several times, because two JVMs differ by themselves.
 With --setting, only the checked out commit has this setting, so HEAD shows what it costs.
 With --worker-tls, only the checked out commit has TLS between dispatcher and worker, as a dispatcher has it by default.
 It reports the ratio of CPU time per request, checked out ÷ other, without that of the JIT compiler: the mean of all pairs, with its 95 % interval.
@@ -14,7 +14,6 @@ With --bound, the exit code is 1 if the interval lies wholly above the bound.
 """
 
 import re
-import subprocess
 from functools import partial
 
 import machine
@@ -24,23 +23,7 @@ from load import scenarios_of
 from machine import progress
 from measure import await_answers, measure, warm
 from pairs import alternate, compare, rows
-from processes import ROOT, Failure
-
-
-def older(settings, known):
-    """@return the settings in the words of a commit whose help is `known`, for each setting that had another name or form then"""
-    settings = dict(settings)
-    for port in ("public-plain", "public-tls", "workers"):
-        # The address was a setting of its own.
-        host, colon, number = str(settings.get(f"{port}-port", "")).rpartition(":")
-        if colon and f"--{port}-host" in known:
-            settings.update({f"{port}-host": host, f"{port}-port": number})
-    if "--function-streams" in known:
-        most, connections = settings.pop("function-worker-concurrency").split(" connections ")
-        settings.update({"function-connections": connections, "function-streams": str(int(most) // int(connections))})
-    if settings.get("function-launcher") == "external" and "self = you" in " ".join(known.split()):
-        settings["function-launcher"] = "self"
-    return settings
+from processes import ROOT, Failure, run
 
 
 class OtherDispatcher(LambdaDispatcher):
@@ -48,26 +31,15 @@ class OtherDispatcher(LambdaDispatcher):
 
     def __init__(self, tree, *arguments, **more):
         super().__init__(*arguments, **more)
-        self.tree = tree
         self.class_path = self.class_path.replace(str(ROOT), str(tree))
 
     def settings(self):
-        command = [self.java, "-cp", self.class_path, "io.lambdadispatcher.server.Main", "serve"]
-        # Early commits have all settings in --help, and no --help-all.
-        known = "".join(subprocess.run([*command, each], capture_output=True, text=True, check=False).stdout for each in ("--help-all", "--help"))
-        settings = {name: value for name, value in older(super().settings(), known).items() if f"--{name}" in known}
+        known = run([self.java, "-cp", self.class_path, "io.lambdadispatcher.server.Main", "serve", "--help-all"])
+        settings = {name: value for name, value in super().settings().items() if f"--{name}" in known}
         if not re.search(r"--workers-tls-certificate\S*off", known):
             # Commits before TLS by default have no TLS without a certificate.
             settings.pop("workers-tls-certificate", None)
         return settings
-
-    def worker_environment(self):
-        """Early commits have another class of the demo's handler, which is their default."""
-        environment = super().worker_environment()
-        name = environment["LAMBDA_DISPATCHER_HANDLER"].replace(".", "/")
-        if not list(self.tree.glob(f"*/src/main/java/{name}.java")):
-            del environment["LAMBDA_DISPATCHER_HANDLER"]
-        return environment
 
 
 class Compare(Driver):

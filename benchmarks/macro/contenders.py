@@ -2,14 +2,14 @@
 
 import pathlib
 import re
-import subprocess
 import uuid
 from functools import partial
 
 import machine
+import processes
 from load import LOAD_CORE, PROXY_CORE
 from machine import version
-from processes import Failure, Process, await_that, free_port, tool
+from processes import Process, await_that, free_port, tool
 
 SECRET = "a-secret-for-loopback-benchmarks-only"
 DEMO_HANDLER = "io.lambdadispatcher.server.demo.DemoHandler"
@@ -277,11 +277,7 @@ class Crowd(LambdaDispatcher):
 
 
 def jcmd(java, pid, *command):
-    program = pathlib.Path(java).resolve().parent / "jcmd"
-    printed = subprocess.run([str(program), str(pid), *command], capture_output=True, text=True, check=False)
-    if printed.returncode != 0:
-        raise Failure(f"{program} {' '.join(command)} failed: {printed.stderr or printed.stdout}")
-    return printed.stdout
+    return processes.run([pathlib.Path(java).resolve().parent / "jcmd", pid, *command])
 
 
 UNITS = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}

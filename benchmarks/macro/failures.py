@@ -620,10 +620,8 @@ def summary(scene, cause):
     wanted = [line for line in lines if cause.tells and re.search(cause.tells, line)]
     losses = [what for planned, what in scene.load.losses if planned >= scene.began]
     return {
-        "sent": sum(answer[0] >= scene.began for answer in scene.load.answers),
-        "lost": len(losses),
-        "losses": sorted(set(losses))[:5],
-        "recovery_seconds": recovery(scene.load.answers, scene.began),
+        "sent": sum(answer[0] >= scene.began for answer in scene.load.answers), "lost": len(losses),
+        "losses": sorted(set(losses))[:5], "recovery_seconds": recovery(scene.load.answers, scene.began),
         "line": shortened(wanted[0]) if wanted else None,
         "other_lines": [shortened(line) for line in lines if line not in wanted][:8],
     }

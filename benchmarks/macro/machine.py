@@ -41,14 +41,12 @@ def jdk_home(release):
 
 
 def jdk_release(java):
-    printed = subprocess.run([str(java), "-version"], capture_output=True, text=True, check=False).stderr
-    found = re.search(r'version "(\d+)', printed)
+    found = re.search(r'version "(\d+)', processes.run([java, "-version"], stderr=subprocess.STDOUT))
     return int(found.group(1)) if found else 0
 
 
 def jdk_version(java):
-    printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    return " ".join(printed.splitlines()[1:2]) or printed
+    return processes.run([java, "-version"], stderr=subprocess.STDOUT).splitlines()[1]
 
 
 def jvm_flags(java, flags):
@@ -58,8 +56,7 @@ def jvm_flags(java, flags):
 
 
 def version(name, flag):
-    done = subprocess.run([tool(name), flag], capture_output=True, text=True, check=False)
-    found = re.search(r"\d+\.\d+[.\d]*", done.stdout + done.stderr)
+    found = re.search(r"\d+\.\d+[.\d]*", processes.run([tool(name), flag], stderr=subprocess.STDOUT))
     return found.group() if found else "of unknown version"
 
 
@@ -89,9 +86,8 @@ def build_gateways():
 
 def gateway_library(artifact):
     """The version of a library that the gateways were built with."""
-    for jar in (GATEWAY / "target/lib").glob(f"{artifact}-[0-9]*.jar"):
-        return jar.stem.removeprefix(artifact + "-")
-    return "of unknown version"
+    jars = (GATEWAY / "target/lib").glob(f"{artifact}-[0-9]*.jar")
+    return next((jar.stem.removeprefix(artifact + "-") for jar in jars), "of unknown version")
 
 
 def is_older_than_sources(built):
@@ -124,11 +120,8 @@ def certificate(directory):
     """Creates a certificate for this host. @return the files of the certificate and of its key"""
     processes.need("openssl")
     made, key = directory / "certificate.pem", directory / "key.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-               "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", made]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise Failure(f"openssl made no certificate: {done.stderr}")
+    processes.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+                   "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", made])
     return made, key
 
 

@@ -70,14 +70,9 @@ def measure(contender, scenario, requests, directory, shape=Shape()):
     allocated_after = contender.allocated_bytes()
     micros = lambda seconds: seconds * 1e6 / requests
     sample = {
-        "requests": requests,
-        "requests_per_second": load.rate,
-        "errors": load.errors(scenario),
-        "cpu_micros": micros(spent.seconds()),
-        "user_micros": micros(spent.user),
-        "system_micros": micros(spent.system),
-        "core_share": spent.seconds() / elapsed,
-        "latency_millis": load.latencies_millis(),
+        "requests": requests, "requests_per_second": load.rate, "errors": load.errors(scenario),
+        "cpu_micros": micros(spent.seconds()), "user_micros": micros(spent.user), "system_micros": micros(spent.system),
+        "core_share": spent.seconds() / elapsed, "latency_millis": load.latencies_millis(),
     }
     if contender.is_java():
         sample["threads"] = java_threads(spent, micros)

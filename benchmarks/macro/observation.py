@@ -13,14 +13,9 @@ pairs, with its 95 % interval.
   requests per second, because a batch exporter drops spans at maximum load. Several starts, because each JVM compiles different code.
 """
 
-import http.client
-import http.server
 import os
 import signal
-import subprocess
-import threading
 import time
-import urllib.request
 
 import machine
 from contenders import Crowd, LambdaDispatcher
@@ -29,7 +24,7 @@ from load import LOAD_CORE, PING
 from machine import progress
 from measure import Shape, await_answers, measure, warm
 from pairs import alternate, compare, rows
-from processes import Failure, await_that, free_port, pinned, stand_in, tool
+from processes import Failure, Process, await_that, free_port, metrics, stand_in, tool
 
 TRACE_RATE = 10_000
 # The exporter sends spans at least every 5 s.
@@ -38,6 +33,7 @@ EXPORT_SECONDS = 6
 
 class Observation(Driver):
     names = ("page", "traces")
+    tools = ("h2load", "taskset", "curl")
     defaults = {"pairs": 10, "processes": 6, "seconds": 4.0, "warm_up": 20.0, "jvm_flags": machine.DISPATCHER_FLAGS}
     quick = {"processes": 1, "pairs": 2, "seconds": 0.5, "warm_up": 0.5}
     own = {"workers": (500, "workers of the page"), "requests": (10_000, "requests in progress, a multiple of 100")}
@@ -64,20 +60,35 @@ class Observation(Driver):
         dispatcher.flags["http-max-connections"] = "10000 per-address 10000"
         progress(f"starting {options.workers} workers")
         dispatcher.start(self)
-        held = hold(dispatcher.port, options.requests)
+        # Requests that get no response, 100 on each connection.
+        command = [tool("h2load"), "-c", options.requests // 100, "-m", 100, "-n", options.requests, f"http://127.0.0.1:{dispatcher.port}/hold"]
+        held = Process("held", command, LOAD_CORE, self.directory)
         try:
             await_that(lambda: in_progress(admin) >= options.requests, 60, f"{options.requests} requests in progress")
             # With a viewer, so that the code of the page is compiled.
-            requests = with_viewer(admin, lambda: warm(dispatcher, PING, self.directory, options.warm_up, options.seconds))
+            requests = self.with_viewer(admin, lambda: warm(dispatcher, PING, self.directory, options.warm_up, options.seconds))
             progress("measuring the page")
             load = lambda: measure(dispatcher, PING, requests, self.directory)
-            samples = alternate(options.pairs, load, lambda: with_viewer(admin, load))
-            check_held(held)
+            samples = alternate(options.pairs, load, lambda: self.with_viewer(admin, load))
+            held.check()
             self.results["page"] = compare(samples)
         finally:
-            held.kill()
-            held.wait()
+            held.stop()
             dispatcher.stop()
+
+    def with_viewer(self, admin, action):
+        """Runs the action while a client reads the events, and checks that it has received some."""
+        received = self.directory / "events"
+        received.unlink(missing_ok=True)
+        viewer = Process("viewer", [tool("curl"), "-sN", "-o", received, f"http://127.0.0.1:{admin}/events"], None, self.directory)
+        try:
+            found = action()
+            viewer.check()
+        finally:
+            viewer.stop()
+        if not received.exists() or not received.stat().st_size:
+            raise Failure("the viewer has received no event")
+        return found
 
     def traces(self, ratio):
         options = self.options
@@ -120,50 +131,10 @@ def reload(dispatcher, settings, text):
         time.sleep(EXPORT_SECONDS)
 
 
-def hold(port, requests):
-    """Opens requests that get no response, 100 on each connection."""
-    command = [*pinned(LOAD_CORE), tool("h2load"), "-c", str(requests // 100), "-m", "100", "-n", str(requests), f"http://127.0.0.1:{port}/hold"]
-    return subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-
-
-def check_held(held):
-    if held.poll() is not None:
-        raise Failure(f"the held requests have ended:\n{held.stdout.read().decode()[-2000:]}")
-
-
 def in_progress(admin):
     """The number of busy worker streams."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{admin}/metrics", timeout=10) as answer:
-        lines = [line.partition("{")[0] + " " + line.rpartition(" ")[2] for line in answer.read().decode().splitlines()]
-    values = dict(line.split(" ", 1) for line in lines if line.startswith("lambda_dispatcher_worker_streams"))
-    return float(values.get("lambda_dispatcher_worker_streams", 0)) - float(values.get("lambda_dispatcher_worker_streams_free", 0))
-
-
-def with_viewer(admin, action):
-    """Runs the action while a client reads the events, and checks that it has received some."""
-    connection = http.client.HTTPConnection("127.0.0.1", admin, timeout=30)
-    connection.request("GET", "/events")
-    response = connection.getresponse()
-    received = []
-
-    def read():
-        try:
-            while block := response.read1(1 << 20):
-                received.append(len(block))
-        except (OSError, ValueError, AttributeError, http.client.HTTPException):
-            pass
-
-    viewer = threading.Thread(target=read, daemon=True)
-    viewer.start()
-    try:
-        return action()
-    finally:
-        if not received:
-            raise Failure("the viewer has received no event")
-        if connection.sock:
-            connection.sock.shutdown(2)
-        viewer.join(10)
-        connection.close()
+    found = {name: value for name, _, value in metrics(admin)}
+    return found.get("lambda_dispatcher_worker_streams", 0) - found.get("lambda_dispatcher_worker_streams_free", 0)
 
 
 if __name__ == "__main__":

@@ -43,8 +43,7 @@ def compare(pairs, starts=1):
         raise Failure(f"{errors} requests failed")
     mean, low, high = interval(ratios)
     return {
-        "pairs": len(pairs), "starts": starts,
-        "first_cpu_micros": statistics.median(steady_micros(first) for first, _ in pairs),
+        "pairs": len(pairs), "starts": starts, "first_cpu_micros": statistics.median(steady_micros(first) for first, _ in pairs),
         "second_cpu_micros": statistics.median(steady_micros(second) for _, second in pairs),
         "ratio": mean, "ratio_low": low, "ratio_high": high,
     }

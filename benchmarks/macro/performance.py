@@ -29,6 +29,7 @@ import processes
 import proxies
 import residence
 import scenarios
+import soak
 import sweeps
 import workers
 from driver import by, table
@@ -491,24 +492,13 @@ def soak_section(results, drawn):
     report, rows = results.newest("soak")
     if report is None:
         return []
-    row = rows[0]
-    total, latency = row["total"], row["total"]["latency_millis"]
-    rows = [[
-        f"{row['minutes']:g}", f"{row['offered_rate'] / row['peak_rate']:.0%}", f"{row['offered_rate']:,.0f}", f"{total['answered']:,}", total["errors"],
-        f"{latency['p50']:.2f}, {latency['p99']:.2f}, {latency['p99.9']:.2f}, {latency['max']:.1f}",
-        f"{amount(row['growth']['dispatcher_mib'])}, {amount(row['growth']['worker_mib'])}"]]
-    head = "minutes | share of peak rate | requests/s | answered | failed | p50, p99, p99.9, max ms | RSS in the last third ÷ second third: dispatcher, worker"
-    mix = ", ".join(f"{weight} `{name}`" for name, weight in row["mix"].items())
-    text = f"A soak offers a constant rate for a long time. The mix of requests is {mix}. {soak_verdict(row)} {from_line(report)}"
-    return ["## Soak", text, *plot(drawn, "soak", "Latency and memory over time"), table(head, rows)]
+    mix = ", ".join(f"{weight} `{name}`" for name, weight in rows[0]["mix"].items())
+    text = f"A soak offers a constant rate for a long time. The mix of requests is {mix}. {soak_verdict(rows[0])} {from_line(report)}"
+    return ["## Soak", text, *plot(drawn, "soak", "Latency and memory over time"), soak.rows(rows)]
 
 
 def soak_verdict(row):
     return "; ".join(row["failures"]) if row["failures"] else "No request failed, and memory did not grow."
-
-
-def amount(value):
-    return "–" if value is None else f"{value:.3f}"
 
 
 # What the summary has, in this order.
@@ -614,23 +604,16 @@ def uncertainty(row):
 
 def runs_section(results):
     metas = [report["meta"] for _, report in results.reports]
-    machines = {f"{meta.get('cpu', '?')}, {meta.get('cores', '?')} cores, Linux {meta.get('kernel', '?')}" for meta in metas}
-    drivers = {}
-    for file, report in results.reports:
-        drivers.setdefault(" ".join(report["meta"].get("flags", [])) or "–", set()).add(file.stem.partition("-")[0])
-    flags = [f"- JVM flags for {', '.join(sorted(names))}: `{found}`" for found, names in sorted(drivers.items())]
-    return ["## Runs", f"Machine: {'; '.join(sorted(machines))}.", "\n".join(flags), runs_table(results)]
-
-
-def runs_table(results):
-    cells = []
+    machines = {f"{meta['cpu']}, {meta['cores']} cores, Linux {meta['kernel']}" for meta in metas}
+    drivers, cells = {}, []
     for file, report in sorted(results.reports, key=lambda pair: pair[0].name):
         meta = report["meta"]
-        jdk = re.search(r"\d+\.[^ )]*", meta.get("jdk", "?"))
+        drivers.setdefault(" ".join(meta.get("flags", [])) or "–", set()).add(file.stem.partition("-")[0])
         cells.append([
             f"[{file.name}]({file.name})", meta["taken"][:16].replace("T", " "), f"{meta['commit'][:12]}{' with changes' if meta['dirty'] else ''}",
-            jdk.group() if jdk else meta.get("jdk", "?"), f"`{meta.get('command', '?')}`"])
-    return table("results | measured, UTC | commit | JDK | command", cells)
+            re.sub(r".*?(\d+\.[^ )]*).*", r"\1", meta["jdk"]), f"`{meta['command']}`"])
+    flags = [f"- JVM flags for {', '.join(sorted(names))}: `{found}`" for found, names in sorted(drivers.items())]
+    return ["## Runs", f"Machine: {'; '.join(sorted(machines))}.", "\n".join(flags), table("results | measured, UTC | commit | JDK | command", cells)]
 
 
 def draw_all(results):
@@ -692,13 +675,12 @@ def must_run(driver, *arguments):
 
 
 def everything(options):
-    jdk = ["--jdk", options.jdk] if options.jdk else []
     for driver in options.only:
         if driver != "soak":
-            must_run(driver, RESULTS, *jdk)
+            must_run(driver, RESULTS)
     if options.soak:
         # The result of a failed soak is shown, too.
-        run("soak", RESULTS, "--minutes", str(options.soak), *jdk)
+        run("soak", RESULTS, "--minutes", str(options.soak))
     write_documents()
 
 
@@ -726,7 +708,6 @@ def main():
     parser.add_argument("--smoke", action="store_true", help="runs each driver whose tools are installed, for a moment")
     parser.add_argument("--only", default=",".join(DRIVERS), help="runs some of %(default)s; the page shows all stored results")
     parser.add_argument("--soak", type=float, metavar="MINUTES", help="also runs a soak for this time")
-    parser.add_argument("--jdk", metavar="PATH", help="uses this JDK instead of JAVA_HOME or the java in PATH")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:

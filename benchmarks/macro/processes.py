@@ -1,6 +1,7 @@
 """Processes of a macro run. They are started on one core, measured, and ended only by their ids."""
 
 import atexit
+import collections
 import contextlib
 import ctypes
 import errno
@@ -24,18 +25,7 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 # The number of the system call sched_setattr, and the shortest slice that it accepts.
 SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
 SLICE_NANOS = 100_000
-PACKAGES = {
-    "h2load": "nghttp2-client",
-    "nghttpx": "nghttp2-proxy",
-    "haproxy": "haproxy",
-    "nginx": "nginx-light",
-    "taskset": "util-linux",
-    "hey": "hey",
-    "slowhttptest": "slowhttptest",
-    "curl": "curl",
-    "tcpdump": "tcpdump",
-    "mvn": "maven",
-}
+PACKAGES = {"h2load": "nghttp2-client", "nghttpx": "nghttp2-proxy", "nginx": "nginx-light", "taskset": "util-linux", "mvn": "maven"}
 _running = []
 _ports = set()
 
@@ -113,6 +103,13 @@ def answers(url):
         return True
     except OSError:
         return False
+
+
+def metrics(admin_port):
+    """@return name, labels and value of each metric of a dispatcher"""
+    with urllib.request.urlopen(f"http://127.0.0.1:{admin_port}/metrics", timeout=10) as answer:
+        found = re.findall(r"(?m)^(\w+)(?:\{(.*)\})? (\S+)$", answer.read().decode())
+    return [(name, labels, float(value)) for name, labels, value in found]
 
 
 @contextlib.contextmanager
@@ -217,11 +214,9 @@ class Process:
                 self.child.wait()
         for pid in pids[1:]:
             # Descendants that the child has not ended. They belong to this run if they are in its group.
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 if os.getpgid(pid) == self.pid:
                     os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
 
 
 # Ends also if the script was killed.
@@ -285,31 +280,24 @@ def rss_kib(pid):
 
 def children(pid):
     found = []
-    try:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         for task in os.listdir(f"/proc/{pid}/task"):
-            text = pathlib.Path(f"/proc/{pid}/task/{task}/children").read_text()
-            found.extend(int(child) for child in text.split())
-    except (FileNotFoundError, ProcessLookupError):
-        pass
+            found += map(int, pathlib.Path(f"/proc/{pid}/task/{task}/children").read_text().split())
     return found
 
 
-class Cpu:
+class Cpu(collections.namedtuple("Cpu", "nanos user system threads", defaults=(0, 0.0, 0.0, {}))):
     """
-    CPU time of a process tree. The total is exact in nanoseconds; user, system and per-thread times are in the kernel's ticks.
+    CPU time of a process tree. The total is exact in nanoseconds; user, system and per-thread times are in the kernel's ticks. The seconds of
+    the threads are by process, id and name, or after `since` by name.
     """
-
-    def __init__(self, nanos, user, system, threads):
-        self.nanos = nanos
-        self.user = user
-        self.system = system
-        self.threads = threads  # (pid, tid, name) -> seconds
 
     @staticmethod
     def of(pids):
         nanos, user, system, threads = 0, 0.0, 0.0, {}
         for pid in pids:
-            try:
+            # The process may have ended in the meantime.
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 _, process_user, process_system = read_stat(f"/proc/{pid}/stat")
                 nanos += process_nanos(pid, process_user + process_system)
                 user += process_user
@@ -317,15 +305,12 @@ class Cpu:
                 for tid in os.listdir(f"/proc/{pid}/task"):
                     name, thread_user, thread_system = read_stat(f"/proc/{pid}/task/{tid}/stat")
                     threads[(pid, int(tid), name)] = thread_user + thread_system
-            except (FileNotFoundError, ProcessLookupError):
-                continue
         return Cpu(nanos, user, system, threads)
 
     def since(self, before):
-        threads = {}
+        threads = collections.Counter()
         for key, seconds in self.threads.items():
-            spent = seconds - before.threads.get(key, 0.0)
-            threads[key[2]] = threads.get(key[2], 0.0) + spent
+            threads[key[2]] += seconds - before.threads.get(key, 0.0)
         return Cpu(self.nanos - before.nanos, self.user - before.user, self.system - before.system, threads)
 
     def seconds(self):

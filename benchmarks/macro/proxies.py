@@ -100,11 +100,8 @@ class Proxies(Driver):
             self.profile()
         return [
             {
-                "contender": contender.name,
-                "scenario": scenario.name,
-                **summary(self.loads.samples[contender, scenario]),
-                "rss_mib": rss_mib[contender],
-                "latency": latency_summary(self.latencies[contender, scenario]),
+                "contender": contender.name, "scenario": scenario.name, **summary(self.loads.samples[contender, scenario]),
+                "rss_mib": rss_mib[contender], "latency": latency_summary(self.latencies[contender, scenario]),
             }
             for scenario in self.scenarios
             for contender in self.contenders
@@ -133,9 +130,7 @@ class Proxies(Driver):
         contender.process.check()
         found = generator.run(contender.port, {scenario: 1}, rate, self.options.latency_seconds, warm=min(1, self.options.latency_seconds / 4))
         return {
-            "offered_rate": rate,
-            **at_rate(found, rate),
-            "latency_millis": found["latency_millis"],
+            "offered_rate": rate, **at_rate(found, rate), "latency_millis": found["latency_millis"],
             "uncorrected_millis": found["uncorrected_millis"],
         }
 
@@ -206,8 +201,7 @@ def latency_summary(samples):
     if not samples:
         return {}
     found = {
-        "offered_rate": samples[0]["offered_rate"],
-        "rate": statistics.median(sample["rate"] for sample in samples),
+        "offered_rate": samples[0]["offered_rate"], "rate": statistics.median(sample["rate"] for sample in samples),
         "errors": sum(sample["errors"] for sample in samples),
         "reached": 2 * sum(sample["reached"] for sample in samples) > len(samples),
         "latency_millis": medians(sample["latency_millis"] for sample in samples),

@@ -137,9 +137,7 @@ class Residence(Driver):
         if not nanos or incomplete > self.options.most_incomplete * len(nanos):
             raise Failure(f"{contender.name}: {incomplete:,} of {len(nanos) + incomplete:,} requests were not found four times:\n{capture.process.log_end()}")
         return {
-            **at_rate(found, rate),
-            "requests": len(nanos),
-            "incomplete": incomplete,
+            **at_rate(found, rate), "requests": len(nanos), "incomplete": incomplete,
             "core_share": spent.seconds() / (self.options.seconds + 1),
             "residence_millis": {name: round(quantile(nanos, share) / 1e6, 3) for name, share in PERCENTILES.items()},
             "client_millis": {name: found["latency_millis"][name] for name in PERCENTILES},

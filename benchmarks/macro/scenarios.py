@@ -163,14 +163,9 @@ class Side:
         # hey gives each connection the same number of requests, and drops the remainder.
         sent = requests // connections * connections
         return {
-            "rps": float(re.search(r"Requests/sec:\s+([\d.]+)", printed).group(1)),
-            "avg_ms": millis("Average:"),
-            "p50_ms": millis("50% in"),
-            "p99_ms": millis("99% in"),
-            "max_ms": millis("Slowest:"),
-            "sent": sent,
-            "errors": sent - statuses.get(200, 0),
-            "statuses": statuses,
+            "rps": float(re.search(r"Requests/sec:\s+([\d.]+)", printed).group(1)), "avg_ms": millis("Average:"),
+            "p50_ms": millis("50% in"), "p99_ms": millis("99% in"), "max_ms": millis("Slowest:"), "sent": sent,
+            "errors": sent - statuses.get(200, 0), "statuses": statuses,
         }
 
     def constant(self, row, connections, requests):
@@ -185,15 +180,9 @@ class Side:
         starts = [start for start, _, _ in sent]
         quantile = lambda share: micros[min(len(micros) - 1, math.ceil(share * len(micros)) - 1)] / 1000
         return {
-            "rps": (len(sent) - 1) / (max(starts) - min(starts)) * 1e6,
-            "avg_ms": statistics.fmean(micros) / 1000,
-            "p50_ms": quantile(0.5),
-            "p99_ms": quantile(0.99),
-            "max_ms": micros[-1] / 1000,
-            "sent": requests,
-            "time_outs": timed_out,
-            "errors": requests - len(micros) - timed_out,
-            "statuses": dict(statuses),
+            "rps": (len(sent) - 1) / (max(starts) - min(starts)) * 1e6, "avg_ms": statistics.fmean(micros) / 1000,
+            "p50_ms": quantile(0.5), "p99_ms": quantile(0.99), "max_ms": micros[-1] / 1000, "sent": requests,
+            "time_outs": timed_out, "errors": requests - len(micros) - timed_out, "statuses": dict(statuses),
         }
 
 
@@ -249,10 +238,8 @@ class Scenarios(Driver):
         keys = [f"f{place:02}" for place in range(FEATURES)]
         values = [round(draw.gauss(0, 1), 4) for _ in keys]
         contents = {
-            "image": content,
-            "large": random.Random(LARGE_BYTES).randbytes(LARGE_BYTES),
-            "features.json": json.dumps({"keys": keys, "values": values}).encode(),
-            "features.pb": protobuf(keys, values),
+            "image": content, "large": random.Random(LARGE_BYTES).randbytes(LARGE_BYTES),
+            "features.json": json.dumps({"keys": keys, "values": values}).encode(), "features.pb": protobuf(keys, values),
         }
         self.files = {name: self.directory / name for name in contents}
         for name, content in contents.items():
@@ -269,15 +256,8 @@ class Scenarios(Driver):
         samples = [[self.sample(row, side, requests) for side in sides] for _ in range(rounds)]
         dispatch, direct = middle([sample[0] for sample in samples]), middle([sample[1] for sample in samples if len(sides) == 2])
         return {
-            "name": row.name,
-            "title": row.title,
-            "concurrency": row.connections,
-            "requests": dispatch["sent"],
-            "bytes": size,
-            "sha256": digest,
-            "dispatch": dispatch,
-            "direct": direct,
-            "direct_reason": reason,
+            "name": row.name, "title": row.title, "concurrency": row.connections, "requests": dispatch["sent"], "bytes": size,
+            "sha256": digest, "dispatch": dispatch, "direct": direct, "direct_reason": reason,
             "rps_ratio": dispatch["rps"] / direct["rps"] if direct else None,
             "avg_ratio": dispatch["avg_ms"] / direct["avg_ms"] if direct else None,
             "published": {"dispatch": row.dispatch or None, "direct": row.direct or None},

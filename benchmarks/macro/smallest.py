@@ -26,13 +26,12 @@ import subprocess
 import time
 
 import machine
-import processes
 from attacks import Group
 from contenders import DEMO_HANDLER
 from driver import Driver, by, table
 from load import PING, ConstantRate
 from machine import progress
-from processes import ROOT, Failure, Process, answers, await_that, free_port, stand_in
+from processes import ROOT, Cpu, Failure, Process, answers, await_that, free_port, stand_in
 
 SECRET = "a-secret-of-a-benchmark-on-one-machine"
 LOAD_PER_SECOND = 1000
@@ -196,7 +195,7 @@ class Smallest(Driver):
 
 def busiest(process):
     """@return CPU seconds of the busiest threads, by name"""
-    return dict(sorted(process.cpu().since(processes.Cpu(0, 0, 0, {})).threads.items(), key=lambda item: -item[1])[:6])
+    return dict(sorted(process.cpu().since(Cpu()).threads.items(), key=lambda item: -item[1])[:6])
 
 
 def cell(values):

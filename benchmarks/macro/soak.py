@@ -19,7 +19,7 @@ import time
 import contenders
 import machine
 import plots
-from driver import Driver
+from driver import Driver, table
 from load import ECHO, IMAGE, PING, ConstantRate
 from machine import progress
 from processes import Failure
@@ -101,15 +101,9 @@ class Soak(Driver):
         dispatcher.process.check()
         dispatcher.worker.check()
         result = {
-            "name": "soak",
-            "minutes": options.minutes,
-            "mix": {scenario.name: weight for scenario, weight in MIX.items()},
-            "peak_rate": peak,
-            "offered_rate": rate,
-            "total": total,
-            "core_share": spent / (options.minutes * 60),
-            "cpu_micros": spent * 1e6 / max(1, total["answered"]),
-            "windows": columns(self.windows, ("at", "p50", "p99", "max")),
+            "name": "soak", "minutes": options.minutes, "mix": {scenario.name: weight for scenario, weight in MIX.items()},
+            "peak_rate": peak, "offered_rate": rate, "total": total, "core_share": spent / (options.minutes * 60),
+            "cpu_micros": spent * 1e6 / max(1, total["answered"]), "windows": columns(self.windows, ("at", "p50", "p99", "max")),
             "memory": columns(memory.samples, ("at", "dispatcher_mib", "worker_mib", "heap_mib")),
         }
         result["growth"] = {name: growth([s[name] for s in memory.samples]) for name in ("dispatcher_mib", "worker_mib")}
@@ -137,22 +131,20 @@ class Soak(Driver):
                      f"p99 {latency['p99']:.2f}, max {latency['max']:.1f} ms, {window['errors']} errors")
 
     def show(self, report):
-        result = report["results"][0]
-        total, latency = result["total"], result["total"]["latency_millis"]
-        print(f"{result['minutes']:g} minutes at {result['offered_rate']:,.0f} requests/s "
-              f"({result['offered_rate'] / result['peak_rate']:.0%} of the peak): {total['answered']:,} answered, {total['errors']} failed")
-        print(f"p50 {latency['p50']:.2f}, p99 {latency['p99']:.2f}, p99.9 {latency['p99.9']:.2f}, max {latency['max']:.1f} ms; "
-              f"dispatcher {result['cpu_micros']:.1f} µs of CPU a request, {result['core_share']:.0%} of a core")
-        for name, ratio in result["growth"].items():
-            values = result["memory"][name]
-            if values:
-                print(f"{name}: {min(values):.0f} to {max(values):.0f}, last third ÷ second third "
-                      f"{'–' if ratio is None else f'{ratio:.3f}'}")
-        print("failed: " + "; ".join(result["failures"]) if result["failures"] else "passed")
+        print(rows(report["results"]))
+        print("failed: " + "; ".join(report["results"][0]["failures"]) if report["results"][0]["failures"] else "passed")
         plots.draw("soak", report["results"], self.file.with_suffix(".png"))
 
     def failures(self, report):
         return report["results"][0]["failures"]
+
+
+def rows(results):
+    return table("minutes | share of peak rate | requests/s | answered | failed | p50, p99, p99.9, max ms | RSS in the last third ÷ second third: dispatcher, worker", [
+        [f"{result['minutes']:g}", f"{result['offered_rate'] / result['peak_rate']:.0%}", f"{result['offered_rate']:,.0f}", f"{total['answered']:,}", total["errors"],
+         f"{latency['p50']:.2f}, {latency['p99']:.2f}, {latency['p99.9']:.2f}, {latency['max']:.1f}",
+         ", ".join("–" if ratio is None else f"{ratio:.3f}" for ratio in result["growth"].values())]
+        for result in results for total in [result["total"]] for latency in [total["latency_millis"]]])
 
 
 def columns(rows, names):

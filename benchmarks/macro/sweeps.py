@@ -66,14 +66,8 @@ class Sweeps(Driver):
 
     def add(self, sweep, point, dispatcher, scenario, shape, samples):
         found = {
-            "sweep": sweep,
-            "point": point,
-            "scenario": scenario.name,
-            "bytes": scenario.size,
-            "connections": shape.connections,
-            "streams": shape.streams,
-            "rss_mib": dispatcher.rss_mib(),
-            **summary(samples),
+            "sweep": sweep, "point": point, "scenario": scenario.name, "bytes": scenario.size, "connections": shape.connections,
+            "streams": shape.streams, "rss_mib": dispatcher.rss_mib(), **summary(samples),
         }
         self.results.append(found)
         progress(f"{sweep} {point}, {scenario.name}: {found['cpu_micros']:.1f} µs, {found['requests_per_second']:,.0f} requests/s, "

@@ -24,7 +24,6 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import charts  # noqa: E402
 import client  # noqa: E402
-import compare  # noqa: E402
 import contenders  # noqa: E402
 import costs  # noqa: E402
 import driver  # noqa: E402
@@ -314,16 +313,6 @@ class DriverTest(unittest.TestCase):
                     understood += 1
         self.assertGreater(understood, 40)
         self.assertEqual(len(drivers), 15)
-
-    def test_settings_are_translated_for_older_commits(self):
-        ours = contenders.LambdaDispatcher("java", [], [], (1, 100)).settings()
-        self.assertEqual(compare.older(ours, " ".join(f"--{name}=X" for name in ours)), ours)
-        known = "--public-plain-host --workers-host --function-connections --function-streams --function-launcher=LAUNCHER Who launches workers: self =\n  you"
-        theirs = compare.older(ours, known)
-        self.assertEqual((theirs["public-plain-host"], theirs["workers-host"], theirs["public-tls-port"]), ("127.0.0.1", "127.0.0.1", "off"))
-        self.assertTrue(theirs["public-plain-port"].isdigit() and theirs["workers-port"].isdigit())
-        self.assertEqual((theirs["function-connections"], theirs["function-streams"], theirs["function-launcher"]), ("64", "1000", "self"))
-        self.assertNotIn("function-worker-concurrency", theirs)
 
     def test_unknown_names_are_refused(self):
         for program, arguments in ((proxies.Proxies, "--only envoy"), (sweeps.Sweeps, "--only size,colour"), (proxies.Proxies, "--scenarios pong")):
