@@ -119,7 +119,7 @@ class Victim:
         else:
             reader, writer, stream = mine
         try:
-            writer.write(hostile.begun(stream, "GET", "/ping", end=hostile.END_STREAM))
+            writer.write(hostile.got("/ping")(stream))
             ended = False
             while not ended:
                 header = await reader.readexactly(9)

@@ -12,7 +12,7 @@ import costs
 
 WIDTH, LINE_HEIGHT, LINE_CHARACTERS = 760, 17, 106
 # The area of a chart with lines.
-LEFT, RIGHT, TOP, BOTTOM = 70, 550, 56, 356
+LEFT, RIGHT, TOP = 70, 550, 56
 STYLE = """<style>
   text { font: 13px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328; }
   .title { font-size: 16px; font-weight: 600; }

@@ -44,7 +44,6 @@ SECRET = "a-secret-of-a-benchmark-on-one-machine"
 FUNCTION = "hello"
 HANDLER = "io.lambdadispatcher.worker.LambdaHandler"
 ZIP = ROOT / "examples/hello/target/hello-function.zip"
-HOME = "/opt/lambda-dispatcher"
 CLIENT = "com.amazonaws.services.lambda.runtime.api.client.AWSLambda"
 IMAGES = {"zip": "local/lambda-rie:25", "zip-cache": "local/lambda-rie:25", "zip-java": "local/lambda-rie:25", "image": "local/lambda-worker:test"}
 # What Lambda passes to the wrapper script of a function.

