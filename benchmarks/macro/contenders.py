@@ -38,7 +38,6 @@ class Contender:
         raise NotImplementedError
 
     def launch(self, run, command):
-        """Starts the program, and waits for its port."""
         self.process = Process(self.name, command, PROXY_CORE, run.directory)
         self.process.await_port(self.port)
 
@@ -52,8 +51,11 @@ class Contender:
         return self.process.rss_mib()
 
     def allocated_bytes(self):
-        """The bytes that a JVM has allocated; None if the program is none."""
-        return allocated_bytes(self.java, self.process.pid) if self.is_java() else None
+        """
+        The bytes that all live threads of a JVM have allocated; None if the program is none. Each thread's figure is exact in the JVM; jcmd
+        rounds it to at least three digits.
+        """
+        return parse_allocated(jcmd(self.java, self.process.pid, "Thread.print", "-e")) if self.is_java() else None
 
     def is_java(self):
         return hasattr(self, "java")
@@ -281,11 +283,6 @@ def jcmd(java, pid, *command):
 
 
 UNITS = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-
-
-def allocated_bytes(java, pid):
-    """The total of all live threads. Each thread's figure is exact in the JVM; jcmd rounds it to at least three digits."""
-    return parse_allocated(jcmd(java, pid, "Thread.print", "-e"))
 
 
 def parse_allocated(printed):

@@ -90,6 +90,8 @@ class Driver:
         common = {name: value for name in (*self.defaults, *self.own) if type(value := getattr(self.options, name)) in (int, float)}
         if "worker_flags" in self.defaults:
             common["worker_flags"] = self.options.worker_flags.split()
+        if hasattr(self, "contenders"):
+            common["contenders"] = {contender.name: contender.note for contender in self.contenders}
         return {"meta": machine.meta(self.java, self.flags, **{**common, **self.meta()}), "results": self.results if results is None else results}
 
     @classmethod

@@ -7,7 +7,7 @@ import time
 
 from load import CONNECTIONS, STREAMS, Load
 from machine import progress
-from processes import Failure
+from processes import await_that
 
 JAVA_THREADS = {
     # The kernel truncates names to 15 characters.
@@ -16,15 +16,8 @@ JAVA_THREADS = {
 }
 
 
-class Shape:
+class Shape(collections.namedtuple("Shape", "connections streams tls rate h1", defaults=(CONNECTIONS, STREAMS, False, 0, False))):
     """The form of a load: connections, streams on each, whether TLS is used, requests per second (0 = as many as possible), and whether it is HTTP/1.1."""
-
-    def __init__(self, connections=CONNECTIONS, streams=STREAMS, tls=False, rate=0, h1=False):
-        self.connections = connections
-        self.streams = streams
-        self.tls = tls
-        self.rate = rate
-        self.h1 = h1
 
     def at_once(self):
         return self.connections * self.streams
@@ -33,19 +26,11 @@ class Shape:
         return Load(port, scenario, requests, directory, self.connections, self.streams, self.tls, rate=self.rate, h1=self.h1)
 
 
-def await_answers(contender, scenario, directory, shape=Shape(), seconds=120):
-    deadline = time.monotonic() + seconds
-    while True:
-        load = shape.load(contender.port, scenario, shape.at_once(), directory)
-        if load.errors(scenario) == 0:
-            return
-        contender.process.check()
-        if time.monotonic() > deadline:
-            raise Failure(
-                f"{contender.name} does not answer {scenario.path} with 200 and {scenario.size} bytes:\n"
-                f"{load.output}\n{contender.process.log_end()}"
-            )
-        time.sleep(0.2)
+def await_answers(contender, scenario, directory, shape=Shape()):
+    def are_right():
+        return shape.load(contender.port, scenario, shape.at_once(), directory).errors(scenario) == 0
+
+    await_that(are_right, 120, f"{contender.name} to answer {scenario.path} with 200 and {scenario.size} bytes", contender.process)
 
 
 def warm(contender, scenario, directory, warm_seconds, seconds, shape=Shape()):

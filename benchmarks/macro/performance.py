@@ -105,13 +105,13 @@ class Results:
 # Targets
 
 
+def known(values):
+    return [value for value in values if value is not None]
+
+
 def of_each_run(scenario, measured):
     """@param measured from the rows of a run by contender; None if they have no such value"""
     return lambda results: known(measured(rows) for rows in results.proxy_runs(scenario))
-
-
-def known(values):
-    return [value for value in values if value is not None]
 
 
 def cpu_ratio(scenario, other):
@@ -120,26 +120,20 @@ def cpu_ratio(scenario, other):
 
 def more_residence(percentile):
     """How much longer a request is in the dispatcher than in nghttpx: the mean of the pairs of a run."""
-
-    def measured(results):
-        differences = residence.added(results.newest("residence")[1], percentile, "nghttpx")
-        return [pairs.interval(differences)[0]] if differences else []
-
-    return measured
-
-
-allocated = of_each_run("ping", lambda rows: rows.get("dispatcher", {}).get("allocated_bytes"))
+    differences = lambda results: residence.added(results.newest("residence")[1], percentile, "nghttpx")
+    return lambda results: [statistics.mean(differences(results))] if differences(results) else []
 
 
 def two_loops(scenario, where):
     def measured(rows):
-        by_point = {row["point"]: row["cpu_micros"] for row in rows if row["scenario"] == scenario}
-        one, two = by_point.get(f"1 on {where}"), by_point.get(f"2 on {where}")
-        return two / one if one and two else None
+        micros = {row["point"]: row["cpu_micros"] for row in rows if row["scenario"] == scenario}
+        one, two = f"1 on {where}", f"2 on {where}"
+        return micros[two] / micros[one] if {one, two} <= micros.keys() else None
 
     return lambda results: known(measured(rows) for rows in results.runs("sweeps", "sweep", "loops"))
 
 
+allocated = of_each_run("ping", lambda rows: rows.get("dispatcher", {}).get("allocated_bytes"))
 # Each target: its text, its maximum, its unit ('' = a ratio), and the figures of all runs.
 TARGETS = [
     ("CPU per `/ping` ÷ HAProxy h2→h2c", 0.6, "", cpu_ratio("ping", "haproxy-h2")),
@@ -236,12 +230,11 @@ def summary_section(results):
 
 
 def targets_summary(results):
-    found = [(title, met(of_runs(results, title, measured), limit)) for title, limit, _, measured in TARGETS]
-    measured = [(title, result) for title, result in found if result != "not measured"]
-    missed = [f"{title} (met {result.replace('*', '').replace('no', 'in no run')})" for title, result in measured if result != "yes"]
-    if not measured:
-        return []
-    return [f"**Targets:** {len(measured) - len(missed)} of {len(measured)} are met in each of the newest {RUNS} runs." + (f" Not met: {'; '.join(missed)}." if missed else "")]
+    found = {title: met(of_runs(results, title, measured), limit) for title, limit, _, measured in TARGETS}
+    measured = {title: result for title, result in found.items() if result != "not measured"}
+    missed = [f"{title} (met {result.replace('*', '').replace('no', 'in no run')})" for title, result in measured.items() if result != "yes"]
+    text = f"**Targets:** {len(measured) - len(missed)} of {len(measured)} are met in each of the newest {RUNS} runs."
+    return [text + (f" Not met: {'; '.join(missed)}." if missed else "")] if measured else []
 
 
 def proxies_summary(results):
@@ -334,15 +327,12 @@ def residence_section(results, drawn):
 
 
 def residence_lesson(rows):
-    text = "each at half of its peak rate, requests and their responses are in the dispatcher for "
     own = {row["contender"]: row["rounds"] for row in rows}["dispatcher"]
-    text += " and ".join(f"{statistics.median(sample['residence_millis'][name] for sample in own):.2f} ms at {name}" for name in ("p50", "p99"))
+    times = [f"{statistics.median(sample['residence_millis'][name] for sample in own):.2f} ms at {name}" for name in ("p50", "p99")]
+    text = f"each at half of its peak rate, requests and their responses are in the dispatcher for {' and '.join(times)}"
     differences = {name: residence.added(rows, name, "nghttpx") for name in ("p50", "p99")}
     if differences["p99"]:
-        parts = []
-        for name, values in differences.items():
-            mean, low, high = pairs.interval(values)
-            parts.append(f"{mean:+.2f} ms ({low:+.2f} to {high:+.2f}) at {name}")
+        parts = ["{:+.2f} ms ({:+.2f} to {:+.2f}) at {}".format(*pairs.interval(values), name) for name, values in differences.items()]
         text += f". The difference to nghttpx in the same round is {' and '.join(parts)} (means of {len(differences['p99'])} rounds, 95 % intervals)"
     return text + "."
 
@@ -483,9 +473,7 @@ def scenarios_lesson(rows):
 
 def scenarios_section(results, drawn):
     report, rows = results.newest("scenarios")
-    if report is None:
-        return []
-    return ["## Published scenarios", SCENARIOS_TEXT, from_line(report), scenarios.tables(report), scenarios_lesson(rows), SCENARIOS_SOURCES]
+    return ["## Published scenarios", SCENARIOS_TEXT, from_line(report), scenarios.tables(report), scenarios_lesson(rows), SCENARIOS_SOURCES] if report else []
 
 
 def soak_section(results, drawn):
@@ -619,12 +607,10 @@ def runs_section(results):
 def draw_all(results):
     """@return the kinds of plots that now exist"""
     drawn = set()
-    for kind, (driver, key, value) in plots.SOURCES.items():
-        rows = results.proxies() if driver == "proxies" else results.newest(driver, key, value)[1]
-        if kind == "latency":
-            rows = [row for row in rows if row["latency"]]
-        if rows and plots.draw(kind, rows, results.directory / f"{kind}.png"):
-            drawn.add(kind)
+    for kind, (name, key, value) in plots.SOURCES.items():
+        rows = results.proxies() if name == "proxies" else results.newest(name, key, value)[1]
+        if any(row["latency"] for row in rows) if kind == "latency" else rows:
+            drawn |= {kind} if plots.draw(kind, rows, results.directory / f"{kind}.png") else set()
     return drawn
 
 

@@ -129,10 +129,7 @@ class Proxies(Driver):
     def constant_rate(self, generator, contender, scenario, rate):
         contender.process.check()
         found = generator.run(contender.port, {scenario: 1}, rate, self.options.latency_seconds, warm=min(1, self.options.latency_seconds / 4))
-        return {
-            "offered_rate": rate, **at_rate(found, rate), "latency_millis": found["latency_millis"],
-            "uncorrected_millis": found["uncorrected_millis"],
-        }
+        return {"offered_rate": rate, **at_rate(found, rate), "latency_millis": found["latency_millis"]}
 
     def warm_up_seconds(self, contender):
         """Gateways have far more code to compile. After 12 s, the compiler still takes half of the CPU time of Spring Cloud Gateway."""
@@ -163,7 +160,6 @@ class Proxies(Driver):
         return {
             "jvms": {c.name: [machine.jdk_version(c.java), *c.jvm_flags] for c in self.contenders if c.is_java()},
             "load": f"h2load -c {CONNECTIONS} -m {STREAMS}, {version('h2load', '--version')}",
-            "contenders": {contender.name: contender.note for contender in self.contenders},
         }
 
     def show(self, report):
@@ -172,11 +168,6 @@ class Proxies(Driver):
             print("\n" + cpu_table(name, results, notes))
             if any(result["latency"] for result in results):
                 print("\n" + latency_table(name, results, notes))
-            for result in results:
-                if "allocated_bytes" in result:
-                    print(f"\n{notes[result['contender']]}, {name}: {result['allocated_bytes']:,.0f} bytes allocated per request; "
-                          f"of the CPU time event loop {result['event_loop_micros']:.2f} µs, JIT {result['jit_micros']:.2f}, "
-                          f"GC and VM {result['gc_micros']:.2f}, other {result['other_micros']:.2f}")
 
 
 def is_available(name):
@@ -188,12 +179,9 @@ def with_added(sample, direct):
     Adds the difference to the latency without a proxy. Both were measured at the same rate and at about the same time, and must have kept
     the rate.
     """
-    if direct is None:
+    if direct is None or not (direct["reached"] and sample["reached"]):
         return sample
-    sample = {**sample, "direct_millis": direct["latency_millis"]}
-    if direct["reached"] and sample["reached"]:
-        sample["added_millis"] = {key: round(value - direct["latency_millis"][key], 3) for key, value in sample["latency_millis"].items()}
-    return sample
+    return {**sample, "added_millis": {key: round(value - direct["latency_millis"][key], 3) for key, value in sample["latency_millis"].items()}}
 
 
 def latency_summary(samples):

@@ -143,9 +143,6 @@ class Residence(Driver):
             "client_millis": {name: found["latency_millis"][name] for name in PERCENTILES},
         }
 
-    def meta(self):
-        return {"contenders": {contender.name: contender.note for contender in self.contenders}}
-
     def show(self, report):
         print(rows(report["results"], report["meta"]["contenders"]))
 

@@ -22,10 +22,10 @@ import pathlib
 import re
 import shutil
 import statistics
-import subprocess
 import time
 
 import machine
+import processes
 from attacks import Group
 from contenders import DEMO_HANDLER
 from driver import Driver, by, table
@@ -43,9 +43,9 @@ def prepare(home, jdk):
     """Does what docker/server.Dockerfile does, in another directory."""
     home.mkdir(parents=True)
     modules = re.search(r"java\.base,[a-z.,_]*", (ROOT / "docker/server.Dockerfile").read_text()).group()
-    subprocess.run([
+    processes.run([
         f"{jdk}/bin/jlink", "--output", home / "java", "--no-header-files", "--no-man-pages", "--strip-java-debug-attributes", "--compress", "zip-2",
-        "--add-modules", modules], check=True)
+        "--add-modules", modules])
     target = ROOT / "dispatcher-server/target"
     shutil.copytree(target / "lib", home / "lib")
     for jar in target.glob("dispatcher-server-*.jar"):
@@ -53,9 +53,7 @@ def prepare(home, jdk):
     shutil.copy(ROOT / "docker/server.flags", home)
     (home / "class.path").write_text(f"-cp\n{':'.join(map(str, sorted((home / 'lib').glob('*.jar'))))}\n")
     with open(home / "train.log", "wb") as log:
-        done = subprocess.run([f"{jdk}/bin/java", ROOT / "docker/Train.java", "serve"], cwd=home, stdout=log, stderr=log, check=False)
-    if done.returncode != 0:
-        raise Failure(f"the training failed, see {home}/train.log")
+        processes.run([f"{jdk}/bin/java", ROOT / "docker/Train.java", "serve"], cwd=home, stdout=log, stderr=log)
     script = home / "dispatcher"
     script.write_text(f"#!/bin/sh\nexec {home}/java/bin/java @{home}/server.flags -XX:AOTCache={home}/classes.aot $LAMBDA_DISPATCHER_JAVA_OPTS @{home}/class.path "
                       "io.lambdadispatcher.server.Main \"$@\"\n")
@@ -166,22 +164,17 @@ class Smallest(Driver):
             by_second.append([round(time.monotonic() - began), found["latency_millis"]["p99"], found["errors"]])
 
         early = self.load.run(port, {PING: 1}, LOAD_PER_SECOND, max(3, EARLY_SECONDS - (time.monotonic() - began)), warm=0, window=1, on_window=window)
-        cpu = dispatcher.cpu().seconds()
+        cpu = [dispatcher.cpu().seconds()]
         late = self.load.run(port, {PING: 1}, LOAD_PER_SECOND, 30, warm=0, window=1, on_window=window)
-        busy = dispatcher.cpu().seconds() - cpu
-        cpu = dispatcher.cpu().seconds()
+        cpu.append(dispatcher.cpu().seconds())
         most = self.load.run(port, {PING: 1}, 0, 10, warm=0)
-        spent = dispatcher.cpu().seconds() - cpu
+        cpu.append(dispatcher.cpu().seconds())
+        figures = lambda name, found, *names: {f"{name}_{each}": found["latency_millis"].get(each, found.get(each)) for each in ("p99", "p50", "errors", *names)}
         bad = [second for second, p99, _ in by_second if p99 >= 20]
         return {
-            "early_p99": early["latency_millis"]["p99"], "early_p50": early["latency_millis"]["p50"], "early_errors": early["errors"], "early_rate": early["rate"],
-            "late_p99": late["latency_millis"]["p99"], "late_p50": late["latency_millis"]["p50"], "late_errors": late["errors"], "late_cpu": busy / 30,
-            "last_second_above_20_ms": max(bad, default=None), "p99_by_second": by_second,
-            "most_per_second": most["rate"], "most_p50": most["latency_millis"]["p50"], "most_p99": most["latency_millis"]["p99"], "most_errors": most["errors"],
-            "most_cpu_micros": spent * 1e6 / most["rate"] / most["seconds"], "mib": dispatcher.rss_mib()}
-
-    def meta(self):
-        return {"processors": self.options.processors, "memory_mib": self.options.memory}
+            **figures("early", early, "rate"), **figures("late", late), "late_cpu": (cpu[1] - cpu[0]) / 30, "last_second_above_20_ms": max(bad, default=None),
+            "p99_by_second": by_second, "most_per_second": most["rate"], **figures("most", most),
+            "most_cpu_micros": (cpu[2] - cpu[1]) * 1e6 / most["rate"] / most["seconds"], "mib": dispatcher.rss_mib()}
 
     def show(self, report):
         results = report["results"]

@@ -39,7 +39,6 @@ class Workers(Driver):
         "rounds": 5, "seconds": 2.0, "warm_up": 2.0, "jvm_warm_up": 20.0,
         "jvm_flags": machine.DISPATCHER_FLAGS, "worker_flags": "-Xmx512m -XX:+UseSerialGC"}
     quick = {"rounds": 1, "seconds": 0.5, "warm_up": 0.1, "jvm_warm_up": 0.5}
-
     own = {
         "counts": ("1,10,100,500", "numbers of workers"),
         "fronts": ("h2", f"protocols of the clients, some of {','.join(FRONTS)}"),
@@ -123,11 +122,8 @@ class Workers(Driver):
         before = contender.cpu()
         found = generator.run(contender.port, {PING: 1}, options.rate, options.seconds, warm=warm_seconds)
         spent = contender.cpu().since(before)
-        return {
-            "cpu_micros": spent.seconds() * 1e6 / (options.rate * (options.seconds + warm_seconds)),
-            **at_rate(found, options.rate),
-            "latency_millis": found["latency_millis"],
-        }
+        micros = spent.seconds() * 1e6 / (options.rate * (options.seconds + warm_seconds))
+        return {"cpu_micros": micros, **at_rate(found, options.rate), "latency_millis": found["latency_millis"]}
 
     def start_backends(self, front, count):
         self.backend_ports = {protocol: [free_port() for _ in range(count)] for protocol in ("h1", "h2")}
