@@ -111,13 +111,10 @@ class Victim:
             raise ValueError(f"status {status}, {len(body)} bytes, expected 200 and {size}")
 
     async def over_http2(self):
-        mine, self.http2 = self.http2, None
-        if mine is None:
+        (reader, writer, stream), self.http2 = self.http2 or (None, None, 1), None
+        if reader is None:
             reader, writer = await asyncio.open_connection(self.target.host, self.target.port, local_addr=(VICTIM, 0))
             writer.write(hostile.PREFACE + hostile.settings())
-            stream = 1
-        else:
-            reader, writer, stream = mine
         try:
             writer.write(hostile.got("/ping")(stream))
             ended = False
@@ -125,10 +122,8 @@ class Victim:
                 header = await reader.readexactly(9)
                 payload = await reader.readexactly(int.from_bytes(header[:3], "big"))
                 kind, flags, its = header[3], header[4], int.from_bytes(header[5:], "big")
-                if kind == hostile.SETTINGS and not flags & hostile.ACK:
-                    writer.write(hostile.frame(hostile.SETTINGS, hostile.ACK, 0))
-                elif kind == hostile.PING and not flags & hostile.ACK:
-                    writer.write(hostile.frame(hostile.PING, hostile.ACK, 0, payload))
+                if kind in (hostile.SETTINGS, hostile.PING) and not flags & hostile.ACK:
+                    writer.write(hostile.frame(kind, hostile.ACK, 0, payload if kind == hostile.PING else b""))
                 elif kind == hostile.GOAWAY:
                     raise ValueError(f"GOAWAY with error {payload[7]}: {payload[8:].decode()}")
                 elif kind == hostile.RST_STREAM and its == stream:
@@ -145,10 +140,8 @@ class Victim:
 
 
 def run_victim(target, out):
-    try:
+    with contextlib.suppress(PermissionError):
         os.nice(-10)
-    except PermissionError:
-        pass
     asyncio.run(Victim(target).run(out))
 
 
@@ -220,7 +213,7 @@ class Demo:
             options.dispatcher, "demo", "--public-plain-port", self.target.port, "--public-tls-port", self.target.tls,
             "--workers-port", self.target.workers, "--admin-port", self.target.admin,
             "--function-min-workers", "1", "--function-max-workers", "1" if streams else "6", "--function-launch-timeout", "3m",
-            "--local-java", java, *options.setting]
+            "--local-java", java]
         if streams:
             file = pathlib.Path(directory) / "file"
             file.write_bytes(bytes(file_bytes))
@@ -309,11 +302,9 @@ def attack(demo, names, seconds, afterwards=0):
 
 
 def drain(items, take):
-    while True:
-        try:
+    with contextlib.suppress(queue.Empty):
+        while True:
             take(items.get_nowait())
-        except queue.Empty:
-            return
 
 
 def complaints(result, options):
@@ -363,7 +354,6 @@ class Attacks(Driver):
         "memory": (int, "limits the dispatcher's memory by a control group, to this many MiB"),
         "processors": (float, "limits the dispatcher's processor time, with --memory"),
         "jvm_flags": ("", "adds flags to the dispatcher's JVM"),
-        "setting": ([], "sets a setting of the dispatcher, --NAME=VALUE; may be repeated"),
         "dispatcher": (ROOT / "dispatcher", "runs the launch script of another checkout, for comparison"),
         "launches": (0, "maximum of worker launches that an attack by unfinished requests may cause"),
         "p99": (50.0, "maximum p99 of /ping in ms"),
@@ -376,9 +366,7 @@ class Attacks(Driver):
     @classmethod
     def verify(cls, options):
         options.attacks = options.attacks or list(hostile.ATTACKS)
-        unknown = [name for name in options.attacks if name not in hostile.ATTACKS]
-        if unknown:
-            raise Failure(f"no attack '{unknown[0]}'; expected some of: {', '.join(hostile.ATTACKS)}")
+        processes.some_of("attacks", ",".join(options.attacks), hostile.ATTACKS)
         if "slowhttptest" in options.attacks and not options.shares:
             processes.need("slowhttptest")
         options.seconds = options.minutes * 60 if options.minutes else options.seconds or (10 if options.shares else 60)

@@ -24,7 +24,6 @@ The emulator does not imitate the AOT cache that AWS's java25 runtime has for it
 
 import base64
 import calendar
-import hashlib
 import hmac
 import json
 import os
@@ -37,8 +36,9 @@ import zipfile
 
 import machine
 import processes
+from contenders import variables
 from driver import Driver, table
-from processes import ROOT, Failure, Process, free_port
+from processes import ROOT, Failure, Process, await_that, free_port
 
 SECRET = "a-secret-of-a-benchmark-on-one-machine"
 FUNCTION = "hello"
@@ -57,12 +57,8 @@ PATIENCE_SECONDS = 60
 
 def token(worker):
     """The launch token of a worker, with which a dispatcher launches it: docs/reference/protocol.md."""
-    def base64url(content):
-        return base64.urlsafe_b64encode(content).decode().rstrip("=")
-
-    def hmac_sha256(key, text):
-        return hmac.new(key, text.encode(), hashlib.sha256).digest()
-
+    base64url = lambda content: base64.urlsafe_b64encode(content).decode().rstrip("=")
+    hmac_sha256 = lambda key, text: hmac.digest(key, text.encode(), "sha256")
     signed = f"v1.{base64url(FUNCTION.encode())}.{base64url(worker.encode())}.{int(time.time()) + 300}"
     return f"{signed}.{base64url(hmac_sha256(hmac_sha256(SECRET.encode(), 'function' + FUNCTION), signed))}"
 
@@ -157,8 +153,7 @@ class ColdStart(Driver):
         settings = {"WORKERS_PORT": self.worker_port, "PUBLIC_PLAIN_PORT": public, "ADMIN_PORT": admin, "WORKERS_SECRET": SECRET,
                     "WORKERS_TLS_CERTIFICATE": "off", "FUNCTION_NAME": FUNCTION, "FUNCTION_LAUNCHER": "external", "SHUTDOWN_DELAY": "0"}
         command = [self.java, "-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.server.Main", "serve"]
-        self.dispatcher = Process(
-            "dispatcher", command, None, self.directory, {f"LAMBDA_DISPATCHER_{name}": str(value) for name, value in settings.items()})
+        self.dispatcher = Process("dispatcher", command, None, self.directory, variables(settings))
         self.dispatcher.await_port(public)
 
     def rows(self, share, warm):
@@ -179,18 +174,16 @@ class ColdStart(Driver):
             cpu, begin = environment.cpu_seconds(), time.monotonic()
             invocation = environment.invoke(
                 {"function": FUNCTION, "workerId": worker, "token": token(worker), "addresses": [f"dispatcher:{self.worker_port}"], "tls": False}, wait=False)
-            ready = re.compile(rf"worker {worker} .* is ready")
-            while not ready.search(self.dispatcher.log.read_text()):
+            while not re.search(rf"worker {worker} .* is ready", self.dispatcher.log.read_text()):
                 if invocation.poll() is not None or time.monotonic() - begin > PATIENCE_SECONDS:
                     raise Failure(f"{worker} does not become ready:\n{environment.log()}")
                 time.sleep(0.005)
             total, cpu = (time.monotonic() - begin) * 1000, environment.cpu_seconds() - cpu
+            own = re.compile(rf"worker {worker} ready after (\d+) ms")
             # The dispatcher can log it before the worker does.
-            while not (own := re.search(rf"worker {worker} ready after (\d+) ms", log := environment.log())):
-                if time.monotonic() - begin > PATIENCE_SECONDS:
-                    raise Failure(f"{worker} does not log that it is ready:\n{log}")
-                time.sleep(0.05)
-            own = float(own[1])
+            await_that(lambda: own.search(environment.log()), PATIENCE_SECONDS, f"{worker} to log that it is ready", self.dispatcher)
+            log = environment.log()
+            own = float(own.search(log)[1])
             init = 0.0 if warm else float(re.search(r"INIT REPORT\(durationMs: ([\d.]+)\)", log)[1])
             return {"total_ms": total, "init_ms": init, "load_ms": total - init - own, "worker_ms": own, "cpu_ms": cpu * 1000}
         finally:

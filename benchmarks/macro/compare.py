@@ -27,7 +27,7 @@ from processes import ROOT, Failure, run
 
 
 class OtherDispatcher(LambdaDispatcher):
-    """The dispatcher of another commit, with its names of the settings, and without those that it does not know."""
+    """The dispatcher of another commit, without the settings that it does not know."""
 
     def __init__(self, tree, *arguments, **more):
         super().__init__(*arguments, **more)
@@ -35,11 +35,7 @@ class OtherDispatcher(LambdaDispatcher):
 
     def settings(self):
         known = run([self.java, "-cp", self.class_path, "io.lambdadispatcher.server.Main", "serve", "--help-all"])
-        settings = {name: value for name, value in super().settings().items() if f"--{name}" in known}
-        if not re.search(r"--workers-tls-certificate\S*off", known):
-            # Commits before TLS by default have no TLS without a certificate.
-            settings.pop("workers-tls-certificate", None)
-        return settings
+        return {name: value for name, value in super().settings().items() if f"--{name}" in known}
 
 
 class Compare(Driver):
@@ -60,9 +56,9 @@ class Compare(Driver):
 
     @classmethod
     def verify(cls, options):
-        for setting in options.setting:
-            if "=" not in setting:
-                raise Failure(f"--setting {setting}: expected NAME=VALUE, such as function-request-timeout=10s")
+        wrong = [setting for setting in options.setting if "=" not in setting]
+        if wrong:
+            raise Failure(f"--setting {wrong[0]}: expected NAME=VALUE, such as function-request-timeout=10s")
         options.settings = dict(setting.split("=", 1) for setting in options.setting)
         options.scenarios = scenarios_of(options.scenarios)
 

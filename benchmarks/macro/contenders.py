@@ -20,6 +20,11 @@ def arguments(settings):
     return [f"--{name}={value}" for name, value in settings.items() if value is not None]
 
 
+def variables(settings):
+    """@return the environment variables of a dispatcher or a worker for its settings by name"""
+    return {f"LAMBDA_DISPATCHER_{name}": str(value) for name, value in settings.items()}
+
+
 def backend_ports(run, protocol):
     """The ports of the backends for `h1` or `h2`. Most runs have one backend, which speaks both."""
     return run.backend_ports[protocol] if hasattr(run, "backend_ports") else [run.backend_port]
@@ -219,13 +224,9 @@ class LambdaDispatcher(Contender):
 
     def settings(self):
         return {
-            "public-plain-port": f"127.0.0.1:{self.port}",
-            "public-tls-port": "off",
-            "workers-port": f"127.0.0.1:{self.worker_port}",
+            "public-plain-port": f"127.0.0.1:{self.port}", "public-tls-port": "off", "workers-port": f"127.0.0.1:{self.worker_port}",
             **({} if self.worker_tls else {"workers-tls-certificate": "off"}),
-            "admin-port": free_port(),
-            "shutdown-delay": "0",
-            "function-launcher": "external",
+            "admin-port": free_port(), "shutdown-delay": "0", "function-launcher": "external",
             # The worker chooses these numbers. The settings are the maximum that a dispatcher accepts.
             "function-worker-concurrency": "64000 connections 64",
             **self.flags,
@@ -243,17 +244,10 @@ class LambdaDispatcher(Contender):
         return Process(f"{self.name}-worker", command, LOAD_CORE, run.directory, self.worker_environment())
 
     def worker_environment(self):
-        return {
-            **({} if self.worker_tls else {"LAMBDA_DISPATCHER_TLS": "false"}),
-            "LAMBDA_DISPATCHER_ADDRESSES": f"127.0.0.1:{self.worker_port}",
-            "LAMBDA_DISPATCHER_FUNCTION": "default",
-            # A launch token is valid for only one worker, once.
-            "LAMBDA_DISPATCHER_WORKER_ID": f"benchmark-{uuid.uuid4()}",
-            "LAMBDA_DISPATCHER_SECRET": SECRET,
-            "LAMBDA_DISPATCHER_HANDLER": DEMO_HANDLER,
-            "LAMBDA_DISPATCHER_CONNECTIONS": str(self.worker_shape[0]),
-            "LAMBDA_DISPATCHER_STREAMS": str(self.worker_shape[1]),
-        }
+        # A launch token is valid for only one worker, once.
+        return variables({
+            **({} if self.worker_tls else {"TLS": "false"}), "ADDRESSES": f"127.0.0.1:{self.worker_port}", "FUNCTION": "default", "SECRET": SECRET,
+            "WORKER_ID": f"benchmark-{uuid.uuid4()}", "HANDLER": DEMO_HANDLER, "CONNECTIONS": self.worker_shape[0], "STREAMS": self.worker_shape[1]})
 
     def stop(self):
         for process in (self.worker, self.process):

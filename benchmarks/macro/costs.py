@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Calculates what a month costs on AWS: Lambda, Fargate, workers behind dispatchers, and a base of containers with Lambda for the rest.
 
     benchmarks/macro/costs.py                                     prints the tables of docs/explanation/cost.md
@@ -15,6 +15,7 @@ A trace has the number of requests in each period. It is one of these files:
 
 A first line with names is skipped. Prices are list prices of us-east-1, without free tier and savings plans. Uses only the standard library.
 """
+
 import argparse
 import bisect
 import csv

@@ -34,7 +34,7 @@ import urllib.request
 import processes
 from attacks import Group, worker_java
 from client import Client
-from contenders import DEMO_HANDLER, arguments, haproxy_command
+from contenders import DEMO_HANDLER, arguments, haproxy_command, variables
 from driver import Driver, table
 from machine import SERVER_CLASS_PATH, progress
 from processes import ROOT, Failure, Process, answers, await_that, children, free_port, tool
@@ -236,6 +236,21 @@ class Scene:
             each.logged += len(each.log())
         self.began = time.monotonic()
 
+    def stop(self, pid):
+        """Stops a process, which continues at the end at the latest, unless it has ended."""
+
+        @self.at_the_end.callback
+        def resume():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+        os.kill(pid, signal.SIGSTOP)
+
+    def more_load(self, times, seconds):
+        self.load.extra = times
+        time.sleep(seconds)
+        self.load.extra = 0
+
     def fleet(self, members, spare=0):
         """Dispatchers with one ledger behind HAProxy, and others that are not started yet. They share two to four workers."""
         self.ledger = self.directory / "ledger"
@@ -317,7 +332,7 @@ def restart(scene):
     one = scene.dispatcher(
         **EXTERNAL, function_worker_concurrency=100, function_queue_timeout="60s", http_header_timeout="60s", workers_keepalive="2s timeout 30s")
     hold(scene, one, one.port, one.workers)
-    worker(scene, one, LAMBDA_DISPATCHER_HANDLER=DEMO_HANDLER)
+    worker(scene, one, HANDLER=DEMO_HANDLER)
     one.await_ready()
     scene.under_load(one)
     stream = threading.Thread(target=listen, args=(scene, one.port))
@@ -379,14 +394,12 @@ def listen(scene, port, planned_parts=STREAM_PARTS):
     scene.load.answers.append((time.monotonic(), time.monotonic(), parts == planned_parts))
 
 
-def worker(scene, dispatcher, **environment):
+def worker(scene, dispatcher, **settings):
     """A worker that this script starts."""
     number = sum("worker" in path.name for path in scene.directory.iterdir())
-    return Process(
-        f"worker-{number}", [tool("java"), "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", SERVER_CLASS_PATH,
-                             "io.lambdadispatcher.worker.WorkerMain"], None, scene.directory,
-        {"LAMBDA_DISPATCHER_ADDRESSES": f"127.0.0.1:{dispatcher.workers}", "LAMBDA_DISPATCHER_FUNCTION": "default",
-         "LAMBDA_DISPATCHER_SECRET": SECRET, **environment})
+    command = [tool("java"), "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", SERVER_CLASS_PATH, "io.lambdadispatcher.worker.WorkerMain"]
+    settings = {"ADDRESSES": f"127.0.0.1:{dispatcher.workers}", "FUNCTION": "default", "SECRET": SECRET, **settings}
+    return Process(f"worker-{number}", command, None, scene.directory, variables(settings))
 
 
 # Workers that fail
@@ -401,17 +414,10 @@ def kill_worker(scene):
 
 @failure("SIGSTOP of a worker", r"workers of function \S+ are (lost|ejected)", "WorkersLost")
 def stop_worker(scene):
-    one = scene.alone()
-    stopped = one.a_worker()
-    scene.at_the_end.callback(resume, stopped)
+    stopped = scene.alone().a_worker()
     scene.begin()
-    os.kill(stopped, signal.SIGSTOP)
+    scene.stop(stopped)
     time.sleep(10)
-
-
-def resume(pid):
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGCONT)
 
 
 @failure("one of three workers is 50 times slower", r"workers of function \S+ are ejected", "WorkersEjected")
@@ -430,7 +436,7 @@ def one_of_three(scene, change):
     applications = [free_port() for _ in range(3)]
     for port in applications:
         Process(f"application-{port}", [sys.executable, __file__, "--serve", port], None, scene.directory).await_port(port)
-        worker(scene, one, LAMBDA_DISPATCHER_WEB_PORT=str(port), LAMBDA_DISPATCHER_STREAMS="20")
+        worker(scene, one, WEB_PORT=port, STREAMS=20)
     await_that(lambda: answers(f"http://127.0.0.1:{one.admin}/ready") and len(one.ready_workers()) == 3, 300, "three workers", one.process)
     scene.under_load(one)
     scene.begin()
@@ -468,9 +474,8 @@ async def serve(port, delay_millis=DELAY_MILLIS):
 @failure("SIGSTOP of a dispatcher of a fleet for 20 s", r"dispatcher \S+ of the fleet is silent", "FleetMemberSilent, DispatcherDown")
 def stop_dispatcher(scene):
     one, _ = scene.fleet(2)
-    scene.at_the_end.callback(resume, one.process.pid)
     scene.begin()
-    one.signal(signal.SIGSTOP)
+    scene.stop(one.process.pid)
     time.sleep(20)
     one.signal(signal.SIGCONT)
     time.sleep(5)
@@ -554,10 +559,8 @@ def small_machine(scene):
     scene.begin()
     group.limit_processors(0.1)
     # A tenth of a processor is enough for the usual load.
-    scene.load.extra = 14
-    time.sleep(15)
+    scene.more_load(14, 15)
     group.limit_processors(10)
-    scene.load.extra = 0
 
 
 @failure("three times the capacity while launching is paused", r"requests of function \S+ are refused", "RequestsFail, LaunchesBlocked")
@@ -565,9 +568,7 @@ def overload_without_launches(scene):
     one = scene.alone(function_worker_concurrency=1, function_max_queued_requests=20, function_max_workers=2)
     one.change("launch", "pause")
     scene.begin()
-    scene.load.extra = 7
-    time.sleep(10)
-    scene.load.extra = 0
+    scene.more_load(7, 10)
     one.change("launch", "resume")
 
 

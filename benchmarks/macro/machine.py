@@ -41,8 +41,7 @@ def jdk_home(release):
 
 
 def jdk_release(java):
-    found = re.search(r'version "(\d+)', processes.run([java, "-version"], stderr=subprocess.STDOUT))
-    return int(found.group(1)) if found else 0
+    return int(re.search(r'version "(\d+)', processes.run([java, "-version"], stderr=subprocess.STDOUT)).group(1))
 
 
 def jdk_version(java):

@@ -27,7 +27,7 @@ import time
 import machine
 import processes
 from attacks import Group
-from contenders import DEMO_HANDLER
+from contenders import DEMO_HANDLER, variables
 from driver import Driver, by, table
 from load import PING, ConstantRate
 from machine import progress
@@ -74,7 +74,7 @@ class Lambda:
         command = [self.home / "java/bin/java", "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"@{self.home}/class.path"]
         worker = Process(
             f"worker-{len(self.workers)}", [*command, "io.lambdadispatcher.worker.WorkerMain"], None, self.directory,
-            {"LAMBDA_DISPATCHER_PAYLOAD": payload.decode(), "LAMBDA_DISPATCHER_HANDLER": DEMO_HANDLER})
+            variables({"PAYLOAD": payload.decode(), "HANDLER": DEMO_HANDLER}))
         self.workers.append(worker)
         worker.child.wait()
         return 200, b"{}"
@@ -139,8 +139,7 @@ class Smallest(Driver):
             "FUNCTION_LAUNCHER": "lambda", "FUNCTION_LAMBDA": "smallest", "FUNCTION_MAX_WORKERS": 1, "FUNCTION_LAUNCH_TIMEOUT": "60s",
             "FUNCTION_QUEUE_TIMEOUT": "60s", "AWS_ENDPOINT": f"http://127.0.0.1:{lambda_port}",
             "WORKERS_ADVERTISED_ADDRESSES": f"127.0.0.1:{workers}", "SHUTDOWN_DELAY": "0", "JAVA_OPTS": self.options.jvm_flags}
-        environment = {f"LAMBDA_DISPATCHER_{name}": str(value) for name, value in settings.items()}
-        environment |= {"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
+        environment = {**variables(settings), "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
         if self.options.processors < 1:
             # As the construct for the CDK does.
             environment["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1"

@@ -22,7 +22,7 @@ import plots
 from driver import Driver, table
 from load import ECHO, IMAGE, PING, ConstantRate
 from machine import progress
-from processes import Failure
+from processes import Failure, await_that
 
 MIX = {PING: 8, IMAGE: 1, ECHO: 1}
 RATE_KEPT = 0.99
@@ -115,13 +115,14 @@ class Soak(Driver):
 
     def answered(self, generator, dispatcher, seconds):
         """Runs as much load as the streams carry, until none fails. The worker connects while the first requests wait."""
-        deadline = time.monotonic() + 120
-        while True:
-            found = generator.run(dispatcher.port, MIX, 0, seconds, warm=0)
-            if found["errors"] == 0:
-                return found
-            if time.monotonic() > deadline:
-                raise Failure(f"{found['errors']} requests failed before the soak began:\n{dispatcher.process.log_end()}")
+        found = []
+
+        def is_answered():
+            found.append(generator.run(dispatcher.port, MIX, 0, seconds, warm=0))
+            return found[-1]["errors"] == 0
+
+        await_that(is_answered, 120, "all requests to be answered before the soak begins", dispatcher.process)
+        return found[-1]
 
     def on_window(self, window):
         latency = window["latency_millis"]

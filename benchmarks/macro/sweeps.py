@@ -20,7 +20,6 @@ from measure import Rounds, Shape, await_answers, cpu, summary, warm
 
 SIZES = (0, 4, 1 << 10, 16 << 10, IMAGE_BYTES, 1 << 20, LARGE_BYTES, 64 << 20)
 COUNTS = (1, 3, 10, 30, 100, 300, 1000)
-STREAMS_PER_WORKER = (1, 3, 10, 30, 100, 300, 1000)
 COLLECTORS = {"Serial": "-XX:+UseSerialGC", "G1": "-XX:+UseG1GC", "Parallel": "-XX:+UseParallelGC", "ZGC": "-XX:+UseZGC"}
 ALLOCATORS = ("adaptive", "pooled")
 RELEASES = (17, 25)
@@ -34,8 +33,7 @@ class Sweeps(Driver):
     quick = {"rounds": 1, "seconds": 0.3, "warm_up": 0.1, "worker_warm_up": 0.5, "jvm_warm_up": 0.5}
 
     def dispatcher(self, name, shape=(1, 100), java=None, more_flags=(), kind=LambdaDispatcher):
-        java = java or self.java
-        return kind(java, self.jvm_flags(java, *more_flags), self.options.worker_flags.split(), shape, name)
+        return kind(java or self.java, self.jvm_flags(java or self.java, *more_flags), self.options.worker_flags.split(), shape, name)
 
     def some(self, points):
         """All points; with --quick only the first and the last."""
@@ -95,7 +93,7 @@ class Sweeps(Driver):
     def streams(self):
         """One worker with this number of streams, and a hundred concurrent requests. With fewer streams, requests wait."""
         dispatcher = self.warmed("streams")
-        for count in self.some(STREAMS_PER_WORKER):
+        for count in self.some(COUNTS):
             dispatcher.worker.stop()
             dispatcher.worker_shape = (1, count)
             dispatcher.worker = dispatcher.start_worker(self)
@@ -119,12 +117,10 @@ class Sweeps(Driver):
     def tls(self):
         certificate, key = machine.certificate(self.directory)
         plain = self.start(self.dispatcher("plain"))
-        secured = self.dispatcher("tls")
-        secured.secure(certificate, key)
-        both = self.dispatcher("tls-both", kind=Secured)
-        both.certificate = certificate
-        both.worker_tls = True
-        both.secure(certificate, key)
+        secured, both = self.dispatcher("tls"), self.dispatcher("tls-both", kind=Secured)
+        for each in (secured, both):
+            each.secure(certificate, key)
+        both.certificate, both.worker_tls = certificate, True
         both.flags.update({"workers-tls-certificate": certificate, "workers-tls-key": key})
         over_tls = Shape(tls=True)
         points = {"plain": plain, "TLS to clients": self.start(secured, shape=over_tls), "TLS to workers, too": self.start(both, shape=over_tls)}
