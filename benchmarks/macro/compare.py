@@ -6,8 +6,8 @@
     benchmarks/macro/compare.py HEAD --setting function-request-timeout=10s
 
 Both dispatchers run concurrently, each with one event loop, on core 0, and each has a worker of its own commit. The workers and the load generator share core 1. Each
-pair is one load on each dispatcher, in alternating order. The other commit must know the settings by the names of today. The processes are started several times, because two JVMs differ by themselves.
-With --setting, only the checked out commit has this setting, so HEAD shows what it costs.
+pair is one load on each dispatcher, in alternating order. The processes are started several times, because two JVMs differ by themselves.
+The other commit must know the settings by their present names. With --setting, only the checked out commit has this setting, so HEAD shows what it costs.
 With --worker-tls, only the checked out commit has TLS between dispatcher and worker, as a dispatcher has it by default.
 It reports the ratio of CPU time per request, checked out ÷ other, without that of the JIT compiler: the mean of all pairs, with its 95 % interval.
 With --bound, the exit code is 1 if the interval lies wholly above the bound.

@@ -190,7 +190,8 @@ class Dispatcher:
         return [worker["id"] for worker in self.api("workers") if worker["state"] == "ready"]
 
     def change(self, *command):
-        processes.run([ROOT / "dispatcher", *command, "--admin-url", f"http://127.0.0.1:{self.admin}"], env={**os.environ, "LAMBDA_DISPATCHER_ADMIN_TOKEN": TOKEN})
+        command = [ROOT / "dispatcher", *command, "--admin-url", f"http://127.0.0.1:{self.admin}"]
+        processes.run(command, env={**os.environ, **variables({"ADMIN_TOKEN": TOKEN})})
 
     def log(self):
         """What it has logged since the failure."""
@@ -268,13 +269,14 @@ class Scene:
         """Starts HAProxy in front of all dispatchers. It repeats GETs, and sends nothing to a dispatcher that is not ready."""
         port = free_port()
         processes.need("haproxy")
-        Process("haproxy", haproxy_command(self.directory / "haproxy.cfg", {
+        command = haproxy_command(self.directory / "haproxy.cfg", {
             "global": ["maxconn 2000"],
             "frontend all": [f"bind 127.0.0.1:{port}", "http-request disable-l7-retry if METH_POST", "default_backend dispatchers"],
             "backend dispatchers": [
                 "balance roundrobin", "option httpchk GET /ready", "timeout check 1s", "default-server on-marked-down shutdown-sessions",
                 *(f"server {d.name} 127.0.0.1:{d.port} check port {d.admin} inter 500ms fall 2 rise 1" for d in self.dispatchers)],
-        }, ["timeout connect 1s", "retries 3", "option redispatch 1", "retry-on conn-failure empty-response", "http-reuse always"]), None, self.directory).await_port(port)
+        }, ["timeout connect 1s", "retries 3", "option redispatch 1", "retry-on conn-failure empty-response", "http-reuse always"])
+        Process("haproxy", command, None, self.directory).await_port(port)
         return port
 
     def lines(self):

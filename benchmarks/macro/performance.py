@@ -310,7 +310,8 @@ def beside_others(values, text, others_text):
 
 def proxies_lesson(rows):
     text = beside_others(
-        {row["contender"]: row["cpu_micros"] for row in rows}, "The dispatcher takes {:.2f} µs of CPU time for a request.", "The other proxies take {:.2f} to {:.2f} µs.")
+        {row["contender"]: row["cpu_micros"] for row in rows},
+        "The dispatcher takes {:.2f} µs of CPU time for a request.", "The other proxies take {:.2f} to {:.2f} µs.")
     return [text + same_rate_lesson(rows)] if text else []
 
 

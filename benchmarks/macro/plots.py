@@ -64,8 +64,10 @@ def soak(rows):
     minutes = [at / 60 for at in windows["at"]]
     for name, colour in (("p50", OURS), ("p99", SECOND), ("max", OTHERS)):
         latency.plot(minutes, windows[name], color=colour, label=name, lw=1)
-    latency.set(yscale="log", ylabel="latency, ms", title=f"{result['offered_rate']:,.0f} requests/s, {total['errors']} of {total['answered'] + total['errors']:,} failed")
-    for name, colour, label in (("dispatcher_mib", OURS, "dispatcher, RSS"), ("worker_mib", SECOND, "worker, RSS"), ("heap_mib", OTHERS, "dispatcher, heap in use")):
+    title = f"{result['offered_rate']:,.0f} requests/s, {total['errors']} of {total['answered'] + total['errors']:,} failed"
+    latency.set(yscale="log", ylabel="latency, ms", title=title)
+    for name, colour, label in (("dispatcher_mib", OURS, "dispatcher, RSS"), ("worker_mib", SECOND, "worker, RSS"),
+                                ("heap_mib", OTHERS, "dispatcher, heap in use")):
         points = [(at / 60, mib) for at, mib in zip(samples["at"], samples[name]) if mib is not None]
         memory.plot(*zip(*points), color=colour, label=label, lw=1)
     memory.set_ylim(bottom=0)

@@ -92,7 +92,8 @@ class Side:
 
     def start(self):
         run = self.run
-        functions = [f"{pool.name}=worker,{pool.most},900000" if self.has_workers else f"{pool.name}=event,{pool.environments},{pool.timeout_millis}" for pool in POOLS]
+        shape = "{0.name}=worker,{0.most},900000" if self.has_workers else "{0.name}=event,{0.environments},{0.timeout_millis}"
+        functions = [shape.format(pool) for pool in POOLS]
         command = run.jvm(
             "-cp", f"{machine.BENCHMARKS_JAR}:{machine.SERVER_CLASS_PATH}", "io.lambdadispatcher.bench.lambda.LambdaMain", f"port={self.lambda_port}",
             f"cold-start-millis={run.options.cold_start_millis}", f"s3-millis={run.options.s3_millis}", f"database=https://localhost:{run.database_port}",

@@ -168,7 +168,8 @@ class Smallest(Driver):
         cpu.append(dispatcher.cpu().seconds())
         most = self.load.run(port, {PING: 1}, 0, 10, warm=0)
         cpu.append(dispatcher.cpu().seconds())
-        figures = lambda name, found, *names: {f"{name}_{each}": found["latency_millis"].get(each, found.get(each)) for each in ("p99", "p50", "errors", *names)}
+        figures = lambda name, found, *more: {
+            f"{name}_{each}": {**found, **found["latency_millis"]}[each] for each in ("p99", "p50", "errors", *more)}
         bad = [second for second, p99, _ in by_second if p99 >= 20]
         return {
             **figures("early", early, "rate"), **figures("late", late), "late_cpu": (cpu[1] - cpu[0]) / 30, "last_second_above_20_ms": max(bad, default=None),

@@ -141,8 +141,11 @@ class Soak(Driver):
 
 
 def rows(results):
-    return table("minutes | share of peak rate | requests/s | answered | failed | p50, p99, p99.9, max ms | RSS in the last third ÷ second third: dispatcher, worker", [
-        [f"{result['minutes']:g}", f"{result['offered_rate'] / result['peak_rate']:.0%}", f"{result['offered_rate']:,.0f}", f"{total['answered']:,}", total["errors"],
+    head = ("minutes | share of peak rate | requests/s | answered | failed | p50, p99, p99.9, max ms "
+            "| RSS in the last third ÷ second third: dispatcher, worker")
+    return table(head, [
+        [f"{result['minutes']:g}", f"{result['offered_rate'] / result['peak_rate']:.0%}", f"{result['offered_rate']:,.0f}",
+         f"{total['answered']:,}", total["errors"],
          f"{latency['p50']:.2f}, {latency['p99']:.2f}, {latency['p99.9']:.2f}, {latency['max']:.1f}",
          ", ".join("–" if ratio is None else f"{ratio:.3f}" for ratio in result["growth"].values())]
         for result in results for total in [result["total"]] for latency in [total["latency_millis"]]])
