@@ -14,6 +14,7 @@ import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.testkit.EachRelease;
+import io.lambdadispatcher.wire.testkit.FreePort;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
@@ -107,7 +108,7 @@ class FailedStartTest {
     void should_open_no_port_if_it_starts_on_its_own_event_loop() throws Exception {
         EventLoopGroup group = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
         try {
-            int free = freePort();
+            int free = FreePort.next();
             DispatcherBuilder builder = builder()
                     .workerListener(ListenerOptions.plain("127.0.0.1", free))
                     .eventLoopGroup(group);
@@ -121,12 +122,6 @@ class FailedStartTest {
                     .doesNotThrowAnyException();
         } finally {
             group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
-        }
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
-            return socket.getLocalPort();
         }
     }
 

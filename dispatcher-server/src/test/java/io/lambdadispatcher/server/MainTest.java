@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.wire.testkit.EachRelease;
+import io.lambdadispatcher.wire.testkit.FreePort;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.wire.worker.PortKey;
 import java.io.IOException;
@@ -208,11 +209,8 @@ class MainTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"status", "status --watch"})
-    void should_say_in_one_line_with_1_that_there_is_no_dispatcher(String command) throws IOException {
-        int port;
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
-            port = socket.getLocalPort();
-        }
+    void should_say_in_one_line_with_1_that_there_is_no_dispatcher(String command) {
+        int port = FreePort.next();
 
         assertThat(run((command + " --admin-url http://127.0.0.1:" + port).split(" ")))
                 .isEqualTo(ExitCode.FAILED);
@@ -453,7 +451,8 @@ class MainTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"check", "worker-keys", "workers drain w1", "launch off", "weights shop=1", "log-level info"})
+    @ValueSource(
+            strings = {"check", "worker-keys", "workers drain w1", "launch off", "weights shop=1", "log-level info"})
     void should_refuse_what_is_no_noun_with_its_verb(String command) {
         assertThat(run(command.split(" "))).isEqualTo(ExitCode.USAGE);
 

@@ -2,6 +2,7 @@ package io.lambdadispatcher.it;
 
 import io.lambdadispatcher.server.demo.DemoHandler;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.FreePort;
 import java.io.File;
 import java.io.IOException;
 import java.net.URI;

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.server.demo.DemoHandler;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.FreePort;
 import io.lambdadispatcher.wire.worker.PortKey;
 import java.io.IOException;
 import java.net.Socket;

@@ -3,6 +3,7 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.FreePort;
 import io.lambdadispatcher.wire.testkit.HostileText;
 import io.netty.buffer.ByteBufUtil;
 import java.io.IOException;

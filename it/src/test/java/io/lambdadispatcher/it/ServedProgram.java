@@ -2,6 +2,7 @@ package io.lambdadispatcher.it;
 
 import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.FreePort;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.lambdadispatcher.it.webdemo.JdkApp;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.FreePort;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.URI;

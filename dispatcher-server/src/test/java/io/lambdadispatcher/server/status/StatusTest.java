@@ -12,6 +12,7 @@ import io.lambdadispatcher.server.admin.LiveSettings;
 import io.lambdadispatcher.server.admin.Readiness;
 import io.lambdadispatcher.server.admin.WorkerControl;
 import io.lambdadispatcher.wire.testkit.EachRelease;
+import io.lambdadispatcher.wire.testkit.FreePort;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -251,11 +252,8 @@ class StatusTest {
     }
 
     @Test
-    void should_say_that_nobody_listens() throws IOException {
-        URI closed;
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            closed = URI.create("http://127.0.0.1:" + socket.getLocalPort());
-        }
+    void should_say_that_nobody_listens() {
+        URI closed = URI.create("http://127.0.0.1:" + FreePort.next());
 
         assertFailure(
                 closed,

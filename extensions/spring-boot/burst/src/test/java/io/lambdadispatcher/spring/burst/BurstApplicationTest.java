@@ -14,6 +14,7 @@ import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.spring.worker.WorkerLimit;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.testkit.EachRelease;
+import io.lambdadispatcher.wire.testkit.FreePort;
 import jakarta.servlet.http.HttpServletRequest;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -44,7 +45,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -74,7 +74,7 @@ import org.springframework.web.socket.handler.TextWebSocketHandler;
 @EachRelease
 class BurstApplicationTest {
     private final HttpClient client = HttpClient.newHttpClient();
-    private final List<Integer> ports = new ArrayList<>();
+    private final List<Integer> ports = List.of(FreePort.next(), FreePort.next(), FreePort.next());
 
     /** An application that knows nothing of the dispatcher. */
     @Configuration(proxyBeanMethods = false)
@@ -146,15 +146,6 @@ class BurstApplicationTest {
                 }
             });
             return emitter;
-        }
-    }
-
-    @BeforeEach
-    void findPorts() throws IOException {
-        try (ServerSocket first = new ServerSocket(0);
-                ServerSocket second = new ServerSocket(0);
-                ServerSocket third = new ServerSocket(0)) {
-            ports.addAll(List.of(first.getLocalPort(), second.getLocalPort(), third.getLocalPort()));
         }
     }
 
@@ -363,8 +354,7 @@ class BurstApplicationTest {
             for (int i = 0; i < 10; i++) {
                 answers.add(client.sendAsync(request("/slow").build(), BodyHandlers.ofString()));
             }
-            Await.until("the others wait", () -> pool(application).queued() == 7);
-            assertThat(Shop.SLOW).hasValue(3);
+            Await.until("the others wait", () -> Shop.SLOW.get() == 3 && pool(application).queued() == 7);
             limit.limit(50);
             Await.until("none waits", () -> Shop.SLOW.get() == 10);
             Shop.gate.countDown();

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.it;
+package io.lambdadispatcher.wire.testkit;
 
 import java.io.IOException;
 import java.net.ServerSocket;
