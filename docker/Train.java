@@ -96,11 +96,11 @@ public final class Train {
                                 "AWS_REGION", "us-east-1",
                                 "AWS_ACCESS_KEY_ID", "none",
                                 "AWS_SECRET_ACCESS_KEY", "none")));
-        await(READY, 200);
+        await(server, READY, 200);
         for (HttpClient.Version version : HttpClient.Version.values()) {
             load(version);
         }
-        await(ADMIN_PORT + "/metrics", 200);
+        await(server, ADMIN_PORT + "/metrics", 200);
         end(server);
         lambda.stop(0);
     }
@@ -219,7 +219,7 @@ public final class Train {
                 settings(Map.of("LAMBDA_DISPATCHER_FUNCTION_NAME", "f")),
                 // They are for the worker. A dispatcher refuses those that it does not know.
                 name -> name.startsWith("LAMBDA_DISPATCHER_"));
-        await(READY, 503);
+        await(dispatcher, READY, 503);
         CompletableFuture<String> summary = new CompletableFuture<>();
         HttpServer lambda = runtimeApi(
                 "{\"function\":\"f\",\"workerId\":\"w\",\"secret\":\"" + SECRET + "\",\"addresses\":[\"localhost:"
@@ -232,9 +232,9 @@ public final class Train {
         all.put("AWS_LAMBDA_RUNTIME_API", api);
         all.put("AWS_LAMBDA_METADATA_API", api);
         Process worker = start(command, all);
-        await(READY, 200);
+        await(worker, READY, 200);
         for (int i = 0; i < REQUESTS; i++) {
-            await(PUBLIC);
+            await(worker, PUBLIC);
         }
         // The dispatcher drains its worker. Its invocation returns, because no dispatcher is left.
         end(dispatcher);
@@ -349,10 +349,18 @@ public final class Train {
         System.out.println("exit code " + process.exitValue());
     }
 
-    /** Waits until this path of the dispatcher answers with one of these statuses; none = any. */
-    private static void await(String portAndPath, Integer... expected) throws InterruptedException {
+    /**
+     * Waits until this path of the dispatcher answers with one of these statuses; none = any.
+     *
+     * @param needed must not end before
+     */
+    private static void await(Process needed, String portAndPath, Integer... expected) throws InterruptedException {
         int status = 0;
         for (int attempt = 0; attempt < 1_200; attempt++) {
+            if (!needed.isAlive()) {
+                throw new IllegalStateException("the process has ended with exit code " + needed.exitValue()
+                        + ", expected that it serves requests. Its output says why");
+            }
             status = status(portAndPath);
             if (expected.length == 0 ? status > 0 : List.of(expected).contains(status)) {
                 System.out.println(portAndPath + " " + status);

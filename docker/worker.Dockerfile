@@ -7,8 +7,9 @@ ARG BASE_IMAGE=debian:trixie-slim
 FROM ${JDK_IMAGE} AS build
 ARG JDK_HOME=/opt/java/openjdk
 WORKDIR /opt/lambda-dispatcher
+# Your jars may need any module of Java, as Spring needs java.desktop.
 RUN ${JDK_HOME}/bin/jlink --output java --no-header-files --no-man-pages --strip-java-debug-attributes --compress zip-2 \
-    --add-modules java.base,java.logging,java.management,java.naming,java.net.http,java.sql,java.xml,jdk.crypto.ec,jdk.jfr,jdk.management,jdk.net,jdk.unsupported
+    --add-modules java.base,java.se,jdk.crypto.ec,jdk.jfr,jdk.management,jdk.naming.dns,jdk.net,jdk.security.auth,jdk.unsupported,jdk.zipfs
 COPY lambda-worker/target/lib lib
 COPY examples/hello/target/hello.jar lib/
 COPY docker/worker.flags docker/Train.java ./

@@ -42,17 +42,22 @@ class FunctionCacheIT {
     @BeforeAll
     static void addCache() throws Exception {
         maker = jdk("25");
-        function = build(maker, "task");
+        function = build(maker, "task", ZIP);
     }
 
     /** Returns the directory of a function whose cache is for this JVM. */
-    private static Path build(Path jdk, String name) throws Exception {
-        assumeTrue(Files.exists(ZIP), ZIP + " is missing: run mvn package first");
+    private static Path build(Path jdk, String name, Path from) throws Exception {
+        assumeTrue(Files.exists(from), from + " is missing: run mvn package first");
         Path zip = directory.resolve(name + ".zip");
         Path log = directory.resolve(name + ".log");
         String tool = ROOT.resolve("docker/build-function").toString();
         Process build = new ProcessBuilder(
-                        tool, "--jdk", jdk.toString(), "com.example.hello.HelloHandler", ZIP.toString(), zip.toString())
+                        tool,
+                        "--jdk",
+                        jdk.toString(),
+                        "com.example.hello.HelloHandler",
+                        from.toString(),
+                        zip.toString())
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
                 .start();
@@ -156,9 +161,29 @@ class FunctionCacheIT {
     @Test
     void should_load_classes_from_an_archive_with_the_older_jvm_that_made_it() throws Exception {
         Path old = jdk("17");
-        String output = startInLambda(build(old, "old"), old);
+        String output = startInLambda(build(old, "old", ZIP), old);
         assertThat(output).contains(HANDLER + FROM_CACHE, "com.example.hello.HelloHandler" + FROM_CACHE);
         assertThat(output).doesNotContain("[warning", "[error", "nrecognized");
+    }
+
+    /** As in the zip of a Spring Boot application. */
+    @Test
+    void should_load_classes_beside_the_jars_from_the_cache() throws Exception {
+        Path parts = Files.createDirectory(directory.resolve("parts"));
+        run(List.of("python3", "-m", "zipfile", "-e", ZIP.toString(), parts.toString()));
+        Path jar;
+        try (Stream<Path> jars = Files.list(parts.resolve("lib"))) {
+            jar = jars.filter(each -> each.getFileName().toString().startsWith("hello-"))
+                    .findFirst()
+                    .orElseThrow();
+        }
+        run(List.of("python3", "-m", "zipfile", "-e", jar.toString(), parts.toString()));
+        Files.delete(jar);
+        Path zip = directory.resolve("beside-lib.zip");
+        run(List.of("python3", "-m", "zipfile", "-c", zip.toString(), parts + "/."));
+        String output = startInLambda(build(maker, "beside", zip), maker);
+        assertThat(output).contains("com.example.hello.HelloHandler" + FROM_CACHE);
+        assertThat(output).doesNotContain("[warning", "[error");
     }
 
     /** A JVM may use a cache only if the jars have the same paths as when it was made. */
