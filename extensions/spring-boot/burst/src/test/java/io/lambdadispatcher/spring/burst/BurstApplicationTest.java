@@ -354,7 +354,9 @@ class BurstApplicationTest {
             for (int i = 0; i < 10; i++) {
                 answers.add(client.sendAsync(request("/slow").build(), BodyHandlers.ofString()));
             }
-            Await.until("the others wait", () -> Shop.SLOW.get() == 3 && pool(application).queued() == 7);
+            Await.until(
+                    "the others wait",
+                    () -> Shop.SLOW.get() == 3 && pool(application).queued() == 7);
             limit.limit(50);
             Await.until("none waits", () -> Shop.SLOW.get() == 10);
             Shop.gate.countDown();
