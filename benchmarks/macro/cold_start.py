@@ -3,6 +3,7 @@
 
     benchmarks/macro/cold_start.py                  all packagings of examples/hello, five launches of each kind
     benchmarks/macro/cold_start.py --rounds 1 --only image
+    benchmarks/macro/cold_start.py --function spring-boot --only zip,zip-java
 
 The packagings are:
 
@@ -43,7 +44,12 @@ from processes import ROOT, Failure, Process, await_that, free_port
 SECRET = "a-secret-of-a-benchmark-on-one-machine"
 FUNCTION = "hello"
 HANDLER = "io.lambdadispatcher.worker.LambdaHandler"
-ZIP = ROOT / "examples/hello/target/hello-function.zip"
+# The zip of each function, and its environment variables.
+FUNCTIONS = {
+    "hello": ("hello/target/hello-function.zip", {"LAMBDA_DISPATCHER_HANDLER": "com.example.hello.HelloHandler"}),
+    "spring-boot": ("spring-boot-worker/target/prices-function.zip", {
+        "LAMBDA_DISPATCHER_HANDLER": "io.lambdadispatcher.spring.worker.SpringBootHandler", "MAIN_CLASS": "com.example.prices.Prices"}),
+}
 CLIENT = "com.amazonaws.services.lambda.runtime.api.client.AWSLambda"
 IMAGES = {"zip": "local/lambda-rie:25", "zip-cache": "local/lambda-rie:25", "zip-java": "local/lambda-rie:25", "image": "local/lambda-worker:test"}
 # What Lambda passes to the wrapper script of a function.
@@ -70,12 +76,12 @@ def docker(*arguments, **more):
 class Environment:
     """One execution environment, which is a container with the emulator in front of the function."""
 
-    def __init__(self, kind, share, files):
-        command = ["-e", "LAMBDA_DISPATCHER_HANDLER=com.example.hello.HelloHandler", "-e", "AWS_LAMBDA_FUNCTION_TIMEOUT=60",
+    def __init__(self, kind, share, files, variables):
+        command = [*(f"--env={name}={value}" for name, value in variables.items()), "-e", "AWS_LAMBDA_FUNCTION_TIMEOUT=60",
                    "--memory", "512m", "--memory-swap", "512m", "--cpu-period", PERIOD_MICROS, "--cpu-quota", round(share * PERIOD_MICROS),
                    "--add-host", "dispatcher:host-gateway", "-p", "127.0.0.1::8080"]
         if kind == "zip":
-            command += ["-e", "JAVA_HEAP=-XX:MaxRAMPercentage=60", "-v", f"{files / kind / 'lib'}:/var/task/lib:ro", IMAGES[kind], HANDLER]
+            command += ["-e", "JAVA_HEAP=-XX:MaxRAMPercentage=60", "-v", f"{files / kind}:/var/task:ro", IMAGES[kind], HANDLER]
         elif kind == "image":
             # The emulator is not in the image. It starts the image's own command.
             java = json.loads(docker("inspect", "-f", "{{json .Config.Entrypoint}}", IMAGES[kind]))
@@ -115,6 +121,14 @@ class ColdStart(Driver):
     names = tuple(IMAGES)
     tools = ("docker", "curl")
     defaults = {"rounds": 5}
+    own = {"function": ("hello", "hello, or spring-boot, which has no image, and no zip-cache, because its training needs an environment variable")}
+
+    @classmethod
+    def verify(cls, options):
+        if options.function not in FUNCTIONS:
+            raise Failure(f"--function {options.function}: expected one of {', '.join(FUNCTIONS)}")
+        if options.function != "hello" and {"image", "zip-cache"} & set(options.only):
+            raise Failure(f"--only {','.join(options.only)}: expected zip, zip-java or both, because the function is {options.function}")
 
     def execute(self):
         self.launches, self.flags = 0, []
@@ -123,8 +137,10 @@ class ColdStart(Driver):
         return [row for share in SHARES for warm in (False, True) for row in self.rows(share, warm)]
 
     def prepare(self):
-        if not ZIP.exists():
-            raise Failure(f"{ZIP.relative_to(ROOT)} is missing; run: mvn -q -P examples -DskipTests package")
+        path, self.variables = FUNCTIONS[self.options.function]
+        self.zip = ROOT / "examples" / path
+        if not self.zip.exists():
+            raise Failure(f"{self.zip.relative_to(ROOT)} is missing; run: mvn -q -P examples -DskipTests package")
         for image in IMAGES.values():
             if not docker("images", "-q", image):
                 raise Failure(f"no image {image}; run: it/docker/build-images base && it/docker/build-images product")
@@ -137,11 +153,12 @@ class ColdStart(Driver):
 
     def unpack(self, kind):
         options = {"zip-cache": ["--image", "local/lambda-java:25"], "zip-java": []}.get(kind)
-        archive = ZIP
+        archive = self.zip
         if options is not None:
             machine.progress(f"building {kind}")
             archive = self.directory / f"{kind}.zip"
-            processes.run([ROOT / "docker/build-function", *options, "com.example.hello.HelloHandler", ZIP, archive])
+            handler = self.variables["LAMBDA_DISPATCHER_HANDLER"]
+            processes.run([ROOT / "docker/build-function", *options, handler, self.zip, archive], env={**os.environ, **self.variables})
         with zipfile.ZipFile(archive) as function:
             for entry in function.infolist():
                 path = function.extract(entry, self.directory / kind)
@@ -167,7 +184,7 @@ class ColdStart(Driver):
     def launch(self, kind, share, warm):
         self.launches += 1
         worker = f"worker-{self.launches}"
-        environment = Environment(kind, share, self.directory)
+        environment = Environment(kind, share, self.directory, self.variables)
         try:
             if warm:
                 environment.invoke({"warmUp": True, "holdMillis": 0}, wait=True)

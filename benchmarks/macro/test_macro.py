@@ -312,7 +312,7 @@ class DriverTest(unittest.TestCase):
                     drivers[name].parse(shlex.split(arguments) or (["HEAD"] if name == "compare" else []))
                     understood += 1
         self.assertGreater(understood, 40)
-        self.assertEqual(len(drivers), 15)
+        self.assertEqual(len(drivers), 16)
 
     def test_unknown_names_are_refused(self):
         for program, arguments in ((proxies.Proxies, "--only envoy"), (sweeps.Sweeps, "--only size,colour"), (proxies.Proxies, "--scenarios pong")):
