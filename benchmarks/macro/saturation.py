@@ -8,7 +8,7 @@ The application has 0.6 processors, and the workers that it launches 0.9 togethe
 
 - cpu: each request takes 20 ms of processor time, and there are four times as many for a minute.
 - threads: each request keeps one of the eight threads of the web server for 100 ms, and there are ten times as many for a minute.
-- dependency: the rate stays the same, but for a minute each query takes 300 ms instead of 20 ms, on one of the five connections of each process.
+- dependency: the rate stays the same. For a minute, each query takes 300 ms instead of 20 ms, on one of the five connections of each process.
 - relay: the application and its dispatcher have one processor. Requests that its launched worker serves at once are timed while clients keep
   the application full with requests that sleep, then with requests that use all of this processor.
 
