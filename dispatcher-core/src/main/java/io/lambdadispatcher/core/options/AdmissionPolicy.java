@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  */
 public final class AdmissionPolicy {
+    /** Longest {@link Builder#maxQueueDelay}. */
+    public static final Duration MAX_QUEUE_DELAY = Duration.ofHours(1);
+
     /** Refuses nothing, and has no priorities. */
     public static final AdmissionPolicy NONE = new AdmissionPolicy(new Builder("default"));
 
@@ -56,9 +59,7 @@ public final class AdmissionPolicy {
         Check.atLeast("maxConcurrentRequests", maxConcurrentRequests, 0);
         Check.atLeast("maxTenantRequests", maxTenantRequests, 0);
         Check.that(
-                !maxQueueDelay.isNegative()
-                        && !maxQueueDelay.isZero()
-                        && maxQueueDelay.compareTo(Duration.ofHours(1)) <= 0,
+                maxQueueDelay.compareTo(Duration.ZERO) > 0 && maxQueueDelay.compareTo(MAX_QUEUE_DELAY) <= 0,
                 "maxQueueDelay",
                 maxQueueDelay.toString(),
                 "more than 0, at most 1 hour");

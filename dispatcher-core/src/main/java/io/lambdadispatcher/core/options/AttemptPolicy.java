@@ -17,8 +17,8 @@ import java.util.Set;
  * budget of the function, {@link FunctionOptions.Builder#retryBudget}.
  */
 public final class AttemptPolicy {
-    /** A request is sent once more after a refusal, or if its worker is lost. */
-    public static final AttemptPolicy DEFAULT = builder().build();
+    /** Largest {@link Builder#maxAttempts}. */
+    public static final int MAX_ATTEMPTS = 5;
 
     private final int maxAttempts;
     private final Duration perTryTimeout;
@@ -33,7 +33,7 @@ public final class AttemptPolicy {
                 from.retryOn.isEmpty() ? EnumSet.noneOf(RetryCondition.class) : EnumSet.copyOf(from.retryOn));
         hedgeAfter = from.hedgeAfter;
         hedgeAfterQuantile = from.hedgeAfterQuantile;
-        Check.range("maxAttempts", maxAttempts, 1, 5);
+        Check.range("maxAttempts", maxAttempts, 1, MAX_ATTEMPTS);
         Check.notNegative("perTryTimeout", perTryTimeout);
         Check.notNegative("hedgeAfter", hedgeAfter);
         Check.that(
@@ -108,7 +108,7 @@ public final class AttemptPolicy {
          * Sets how often a request is sent at most, including the first time and hedges. Default:
          * 2.
          *
-         * @param attempts 1 to 5; 1 means that no request is sent again
+         * @param attempts 1 to {@value AttemptPolicy#MAX_ATTEMPTS}; 1 = no request is sent again
          */
         public Builder maxAttempts(int attempts) {
             maxAttempts = attempts;

@@ -21,6 +21,12 @@ import java.util.Objects;
  * }</pre>
  */
 public final class BreakerPolicy {
+    /** Shortest {@link Builder#open}. */
+    public static final Duration MIN_OPEN = Duration.ofMillis(100);
+
+    /** Longest {@link Builder#open}. */
+    public static final Duration MAX_OPEN = Duration.ofHours(1);
+
     /** Never opens. */
     public static final BreakerPolicy NONE = new BreakerPolicy(new Builder("default"));
 
@@ -38,7 +44,7 @@ public final class BreakerPolicy {
         Check.that(errors >= 0 && errors <= 1, "errors", Double.toString(errors), "0 to 1");
         Check.notNegative("latency", latency);
         Check.that(
-                open.compareTo(Duration.ofMillis(100)) >= 0 && open.compareTo(Duration.ofHours(1)) <= 0,
+                open.compareTo(MIN_OPEN) >= 0 && open.compareTo(MAX_OPEN) <= 0,
                 "open",
                 open.toString(),
                 "100 ms to 1 hour");

@@ -19,7 +19,14 @@ import org.jspecify.annotations.Nullable;
  * above 0.
  */
 public final class CapacityPolicy {
-    static final int MAX_WORKERS = 100_000;
+    /** Largest number of workers. */
+    public static final int MAX_WORKERS = 100_000;
+
+    /** Largest {@link Builder#prewarmedEnvironments}. */
+    public static final int MAX_PREWARMED_ENVIRONMENTS = 1_000;
+
+    /** Smallest {@link Builder#targetUtilization}. */
+    public static final double MIN_TARGET_UTILIZATION = 0.1;
 
     /** Launches no workers. The function has only workers that launch themselves. */
     public static final CapacityPolicy NONE = fixed(0);
@@ -54,13 +61,13 @@ public final class CapacityPolicy {
         Check.range("schedule", schedule.largest(), 0, from.maxWorkers);
         Check.range("minSpareWorkers", minSpareWorkers, 0, MAX_WORKERS);
         Check.that(
-                targetUtilization >= 0.1 && targetUtilization <= 1,
+                targetUtilization >= MIN_TARGET_UTILIZATION && targetUtilization <= 1,
                 "targetUtilization",
                 Check.number(targetUtilization),
-                "0.1 to 1");
+                MIN_TARGET_UTILIZATION + " to 1");
         Check.notNegative("idleTimeout", idleTimeout);
         Check.notNegative("scaleDownDelay", scaleDownDelay);
-        Check.range("prewarmedEnvironments", prewarmedEnvironments, 0, 1000);
+        Check.range("prewarmedEnvironments", prewarmedEnvironments, 0, MAX_PREWARMED_ENVIRONMENTS);
         Check.notNegative("maxWorkerAge", maxWorkerAge);
         downstream = from.downstreamConnections == 0 ? null : from.divided();
         maxWorkers = downstream == null ? from.maxWorkers : downstream.maxWorkers();
@@ -75,7 +82,7 @@ public final class CapacityPolicy {
     /**
      * Returns a policy that always keeps this number of workers.
      *
-     * @param workers 0 to 100,000
+     * @param workers 0 to {@value CapacityPolicy#MAX_WORKERS}
      * @throws IllegalArgumentException if {@code workers} is out of its range
      */
     public static CapacityPolicy fixed(int workers) {
@@ -86,8 +93,8 @@ public final class CapacityPolicy {
      * Returns a policy with these limits, and with the defaults of {@link Builder} for everything
      * else.
      *
-     * @param min 0 to 100,000
-     * @param max {@code min} to 100,000
+     * @param min 0 to {@value CapacityPolicy#MAX_WORKERS}
+     * @param max {@code min} to {@value CapacityPolicy#MAX_WORKERS}
      * @throws IllegalArgumentException if a number is out of its range
      */
     public static CapacityPolicy between(int min, int max) {
@@ -216,8 +223,8 @@ public final class CapacityPolicy {
          * <p>While workers are being replaced, there can be up to twice the maximum. The launch
          * limits can keep the number below the minimum. See {@link LaunchLimits}.
          *
-         * @param min 0 to 100,000
-         * @param max {@code min} to 100,000
+         * @param min 0 to {@value CapacityPolicy#MAX_WORKERS}
+         * @param max {@code min} to {@value CapacityPolicy#MAX_WORKERS}
          */
         public Builder workers(int min, int max) {
             minWorkers = min;
@@ -242,7 +249,7 @@ public final class CapacityPolicy {
          * applies while the function is not idle, or if the minimum is above 0. The maximum still
          * applies. Default: 0.
          *
-         * @param workers 0 to 100,000
+         * @param workers 0 to {@value CapacityPolicy#MAX_WORKERS}
          */
         public Builder minSpareWorkers(int workers) {
             minSpareWorkers = workers;
@@ -254,7 +261,7 @@ public final class CapacityPolicy {
          * for growing traffic. With 0.8, a load of 80 concurrent requests gets workers for 100.
          * Default: 0.8.
          *
-         * @param share 0.1 to 1
+         * @param share {@value CapacityPolicy#MIN_TARGET_UTILIZATION} to 1
          */
         public Builder targetUtilization(double share) {
             targetUtilization = share;
@@ -291,7 +298,7 @@ public final class CapacityPolicy {
          * so that later launches are fast. They do not dial in. See {@link
          * io.lambdadispatcher.core.spi.WorkerLauncher#warmUp}. Default: 0.
          *
-         * @param environments 0 to 1,000
+         * @param environments 0 to {@value CapacityPolicy#MAX_PREWARMED_ENVIRONMENTS}
          */
         public Builder prewarmedEnvironments(int environments) {
             prewarmedEnvironments = environments;

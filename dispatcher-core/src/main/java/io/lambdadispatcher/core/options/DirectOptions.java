@@ -24,10 +24,10 @@ public final class DirectOptions {
     private static final int LAMBDA_BYTES = 6 * MIB;
 
     /**
-     * A queued request that cannot overflow yet tries again after each such wait. With a shorter
-     * wait, it would try too often.
+     * Shortest {@link Builder#spilloverAfter}. A queued request that cannot overflow yet tries
+     * again after each such wait. With a shorter wait, it would try too often.
      */
-    private static final Duration MIN_WAIT = Duration.ofMillis(10);
+    public static final Duration MIN_SPILLOVER_AFTER = Duration.ofMillis(10);
 
     private final DirectEventFormat format;
     private final int maxBodyBytes;
@@ -49,10 +49,11 @@ public final class DirectOptions {
         Check.atLeast("maxConcurrentInvocations", maxConcurrentInvocations, 1);
         Check.that(
                 spilloverAfter == null
-                        || spilloverAfter.compareTo(MIN_WAIT) >= 0 && spilloverAfter.compareTo(Check.LONGEST) <= 0,
+                        || spilloverAfter.compareTo(MIN_SPILLOVER_AFTER) >= 0
+                                && spilloverAfter.compareTo(Check.LONGEST) <= 0,
                 "spilloverAfter",
                 String.valueOf(spilloverAfter),
-                MIN_WAIT.toMillis() + " ms to 366 days");
+                MIN_SPILLOVER_AFTER.toMillis() + " ms to 366 days");
     }
 
     /**

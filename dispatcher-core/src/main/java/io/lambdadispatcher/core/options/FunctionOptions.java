@@ -16,6 +16,12 @@ import java.util.Objects;
  * }</pre>
  */
 public final class FunctionOptions {
+    /** Largest {@link Builder#connectionsPerWorker}. */
+    public static final int MAX_CONNECTIONS_PER_WORKER = 64;
+
+    /** Largest {@link Builder#streamsPerConnection}. */
+    public static final int MAX_STREAMS_PER_CONNECTION = 1_000;
+
     private final String name;
     private final CapacityPolicy capacity;
     private final LaunchLimits launching;
@@ -42,8 +48,8 @@ public final class FunctionOptions {
         slowStart = from.slowStart;
         Check.that(
                 !name.isEmpty() && name.length() <= 256, "name", name.length() + " characters", "1 to 256 characters");
-        Check.range("connectionsPerWorker", connectionsPerWorker, 1, 64);
-        Check.range("streamsPerConnection", streamsPerConnection, 1, 1000);
+        Check.range("connectionsPerWorker", connectionsPerWorker, 1, MAX_CONNECTIONS_PER_WORKER);
+        Check.range("streamsPerConnection", streamsPerConnection, 1, MAX_STREAMS_PER_CONNECTION);
         Check.atLeast("queueLimit", queueLimit, 0);
         Check.notNegative("queueTimeout", queueTimeout);
         Check.notNegative("workerTimeout", workerTimeout);
@@ -143,7 +149,7 @@ public final class FunctionOptions {
     public static final class Builder {
         private final String name;
         private CapacityPolicy capacity = CapacityPolicy.NONE;
-        private LaunchLimits launching = LaunchLimits.defaults();
+        private LaunchLimits launching = LaunchLimits.builder().build();
         private int connectionsPerWorker = 1;
         private int streamsPerConnection = 100;
         private int queueLimit = 10_000;
@@ -163,7 +169,7 @@ public final class FunctionOptions {
             return this;
         }
 
-        /** Sets the limits on launching workers. Default: {@link LaunchLimits#defaults}. */
+        /** Sets the limits on launching workers. Default: those of {@link LaunchLimits#builder}. */
         public Builder launching(LaunchLimits limits) {
             launching = limits;
             return this;
@@ -175,7 +181,7 @@ public final class FunctionOptions {
          * additional connection costs system calls. Set more if there are fewer workers than event
          * loops.
          *
-         * @param connections 1 to 64
+         * @param connections 1 to {@value FunctionOptions#MAX_CONNECTIONS_PER_WORKER}
          */
         public Builder connectionsPerWorker(int connections) {
             connectionsPerWorker = connections;
@@ -187,7 +193,7 @@ public final class FunctionOptions {
          * A self-launched worker can open fewer, but a stream beyond this number is refused.
          * Default: 100.
          *
-         * @param streams 1 to 1,000
+         * @param streams 1 to {@value FunctionOptions#MAX_STREAMS_PER_CONNECTION}
          */
         public Builder streamsPerConnection(int streams) {
             streamsPerConnection = streams;

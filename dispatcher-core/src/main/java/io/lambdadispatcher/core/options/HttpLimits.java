@@ -18,11 +18,27 @@ public final class HttpLimits {
     private static final int KIB = 1024;
     private static final int MIB = 1024 * KIB;
 
+    /** Smallest {@link Builder#maxHeaderBytes}. */
+    public static final int MIN_HEADER_BYTES = KIB;
+
     /**
-     * The initial size of each window in HTTP/2 (RFC 9113
-     * section 6.9.2).
+     * Largest {@link Builder#maxHeaderBytes}. All headers of this size, 32 bytes for each, and the
+     * headers that the dispatcher adds must fit in the header block of a worker stream, which is
+     * 256 KiB.
      */
-    private static final int MIN_WINDOW_BYTES = 65_535;
+    public static final int MAX_HEADER_BYTES = 128 * KIB;
+
+    /** Largest {@link Builder#maxConcurrentStreams}. */
+    public static final int MAX_STREAMS = 1_000_000;
+
+    /** Smallest {@link Builder#streamWindowBytes}: that of RFC 9113 section 6.9.2, and one byte. */
+    public static final int MIN_WINDOW_BYTES = 64 * KIB;
+
+    /** Largest {@link Builder#streamWindowBytes}. */
+    public static final int MAX_WINDOW_BYTES = 64 * MIB;
+
+    /** Largest {@link Builder#maxConnections}. */
+    public static final int MAX_CONNECTIONS = 1_000_000;
 
     /** Twice this is the largest window of a connection (RFC 9113 section 6.9.1). */
     private static final long MAX_WINDOWS_BYTES = 1L << 30;
@@ -59,13 +75,11 @@ public final class HttpLimits {
         maxConnections = from.maxConnections;
         maxConnectionsPerAddress = from.maxConnectionsPerAddress;
         clientMemoryBytes = from.clientMemoryBytes;
-        // All of these, 32 bytes for each header, and the headers that the dispatcher adds must fit
-        // in the header block of a worker stream, which is 256 KiB.
-        Check.range("maxHeaderBytes", maxHeaderBytes, KIB, 128 * KIB);
+        Check.range("maxHeaderBytes", maxHeaderBytes, MIN_HEADER_BYTES, MAX_HEADER_BYTES);
         Check.range("maxHeaders", maxHeaders, 8, 1_000);
         Check.range("maxRequestLineBytes", maxRequestLineBytes, 256, 64 * KIB);
-        Check.range("maxConcurrentStreams", maxConcurrentStreams, 1, 1_000_000);
-        Check.range("streamWindowBytes", streamWindowBytes, MIN_WINDOW_BYTES, 64 * MIB);
+        Check.range("maxConcurrentStreams", maxConcurrentStreams, 1, MAX_STREAMS);
+        Check.range("streamWindowBytes", streamWindowBytes, MIN_WINDOW_BYTES, MAX_WINDOW_BYTES);
         Check.that(
                 (long) maxConcurrentStreams * streamWindowBytes <= MAX_WINDOWS_BYTES,
                 "maxConcurrentStreams × streamWindowBytes",
@@ -78,8 +92,8 @@ public final class HttpLimits {
         Check.positive("writeTimeout", writeTimeout);
         Check.range("minDataRate", minDataRate, 0, MIB);
         Check.range("maxResetsPerWindow", maxResetsPerWindow, 1, 1_000_000);
-        Check.range("maxConnections", maxConnections, 1, 1_000_000);
-        Check.range("maxConnectionsPerAddress", maxConnectionsPerAddress, 1, 1_000_000);
+        Check.range("maxConnections", maxConnections, 1, MAX_CONNECTIONS);
+        Check.range("maxConnectionsPerAddress", maxConnectionsPerAddress, 1, MAX_CONNECTIONS);
         if (clientMemoryBytes != 0) {
             Check.atLeast("clientMemoryBytes", clientMemoryBytes, 16 * MIB);
         }
@@ -95,10 +109,7 @@ public final class HttpLimits {
         return builder().build();
     }
 
-    /**
-     * Returns the maximum size of a request's headers, in bytes. See {@link
-     * Builder#maxHeaderBytes}.
-     */
+    /** Returns what {@link Builder#maxHeaderBytes} sets, in bytes. */
     public int maxHeaderBytes() {
         return maxHeaderBytes;
     }
@@ -108,80 +119,52 @@ public final class HttpLimits {
         return maxHeaders;
     }
 
-    /**
-     * Returns the maximum size of an HTTP/1.1 request line, in bytes. See {@link
-     * Builder#maxRequestLineBytes}.
-     */
+    /** Returns what {@link Builder#maxRequestLineBytes} sets, in bytes. */
     public int maxRequestLineBytes() {
         return maxRequestLineBytes;
     }
 
-    /**
-     * Returns the maximum number of open streams on an HTTP/2 connection. See {@link
-     * Builder#maxConcurrentStreams}.
-     */
+    /** Returns what {@link Builder#maxConcurrentStreams} sets. */
     public int maxConcurrentStreams() {
         return maxConcurrentStreams;
     }
 
-    /**
-     * Returns the flow-control window of an HTTP/2 stream, in bytes. See {@link
-     * Builder#streamWindowBytes}.
-     */
+    /** Returns what {@link Builder#streamWindowBytes} sets, in bytes. */
     public int streamWindowBytes() {
         return streamWindowBytes;
     }
 
-    /**
-     * Returns the maximum time for a request's headers to arrive. See {@link
-     * Builder#headerTimeout}.
-     */
+    /** Returns what {@link Builder#headerTimeout} sets. */
     public Duration headerTimeout() {
         return headerTimeout;
     }
 
-    /**
-     * Returns the maximum time of a connection without a request. See {@link Builder#idleTimeout}.
-     */
+    /** Returns what {@link Builder#idleTimeout} sets. */
     public Duration idleTimeout() {
         return idleTimeout;
     }
 
-    /**
-     * Returns the age at which a connection is replaced, or 0 if there is no limit. See {@link
-     * Builder#maxConnectionAge}.
-     */
+    /** Returns what {@link Builder#maxConnectionAge} sets; zero = no limit. */
     public Duration maxConnectionAge() {
         return maxConnectionAge;
     }
 
-    /**
-     * Returns the maximum time without a byte of a request's body. See {@link Builder#bodyTimeout}.
-     */
+    /** Returns what {@link Builder#bodyTimeout} sets. */
     public Duration bodyTimeout() {
         return bodyTimeout;
     }
 
-    /**
-     * Returns the maximum time in which a client takes no byte of a response. See {@link
-     * Builder#writeTimeout}.
-     */
+    /** Returns what {@link Builder#writeTimeout} sets. */
     public Duration writeTimeout() {
         return writeTimeout;
     }
 
-    /**
-     * Returns the minimum rate of a client, in bytes per second, or 0 if there is none. See {@link
-     * Builder#minDataRate}.
-     */
+    /** Returns what {@link Builder#minDataRate} sets, in bytes per second; 0 = any. */
     public int minDataRate() {
         return minDataRate;
     }
 
-    /**
-     * Returns the maximum number of stream resets on a connection in 30 s. See {@link
-     * Builder#maxResetsPerWindow}.
-     */
+    /** Returns what {@link Builder#maxResetsPerWindow} sets. */
     public int maxResetsPerWindow() {
         return maxResetsPerWindow;
     }
@@ -191,18 +174,12 @@ public final class HttpLimits {
         return maxConnections;
     }
 
-    /**
-     * Returns the maximum number of connections from one address. See {@link
-     * Builder#maxConnectionsPerAddress}.
-     */
+    /** Returns what {@link Builder#maxConnectionsPerAddress} sets. */
     public int maxConnectionsPerAddress() {
         return maxConnectionsPerAddress;
     }
 
-    /**
-     * Returns the maximum memory for clients, in bytes, or 0 if it depends on the JVM's memory. See
-     * {@link Builder#clientMemoryBytes}.
-     */
+    /** Returns what {@link Builder#clientMemoryBytes} sets, in bytes; 0 = it follows the JVM's. */
     public long clientMemoryBytes() {
         return clientMemoryBytes;
     }
@@ -268,7 +245,7 @@ public final class HttpLimits {
          * Sets the maximum number of open streams on an HTTP/2 connection (RFC 9113 section 5.1.2).
          * Each request is one stream. Default: 100.
          *
-         * @param streams 1 to 1,000,000
+         * @param streams 1 to {@value HttpLimits#MAX_STREAMS}
          */
         public Builder maxConcurrentStreams(int streams) {
             maxConcurrentStreams = streams;
@@ -280,7 +257,7 @@ public final class HttpLimits {
          * buffers at most this part of a request's body. A connection's window is larger than those
          * of its streams together, so one request never waits for another's body. Default: 256 KiB.
          *
-         * @param bytes 65,535 bytes to 64 MiB
+         * @param bytes 64 KiB to 64 MiB
          */
         public Builder streamWindowBytes(int bytes) {
             streamWindowBytes = bytes;
@@ -400,7 +377,7 @@ public final class HttpLimits {
          * are accepted. The dispatcher lowers the limit and logs a warning if the process cannot
          * open enough files. Default: 10,000.
          *
-         * @param connections 1 to 1,000,000
+         * @param connections 1 to {@value HttpLimits#MAX_CONNECTIONS}
          */
         public Builder maxConnections(int connections) {
             maxConnections = connections;
@@ -412,7 +389,7 @@ public final class HttpLimits {
          * first 64 bits of an IPv6 address. Further connections are closed when they are accepted.
          * All clients behind a load balancer or a NAT gateway share one address. Default: 5,000.
          *
-         * @param connections 1 to 1,000,000
+         * @param connections 1 to {@value HttpLimits#MAX_CONNECTIONS}
          */
         public Builder maxConnectionsPerAddress(int connections) {
             maxConnectionsPerAddress = connections;

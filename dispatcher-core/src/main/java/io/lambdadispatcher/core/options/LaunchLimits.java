@@ -45,11 +45,6 @@ public final class LaunchLimits {
         return new Builder();
     }
 
-    /** Returns the limits with the defaults of {@link Builder}. */
-    public static LaunchLimits defaults() {
-        return builder().build();
-    }
-
     /** Returns the maximum number of launches in 60 s. See {@link Builder#launchesPerMinute}. */
     public int launchesPerMinute() {
         return launchesPerMinute;

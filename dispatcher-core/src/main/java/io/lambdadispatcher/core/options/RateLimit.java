@@ -17,6 +17,9 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  */
 public final class RateLimit {
+    /** Largest number of requests. */
+    public static final int MAX_REQUESTS = 1_000_000;
+
     private enum Key {
         CLIENT,
         ROUTE,
@@ -35,7 +38,7 @@ public final class RateLimit {
         this.burst = burst;
         this.key = key;
         this.header = header;
-        Check.range("requests", requests, 1, 1_000_000);
+        Check.range("requests", requests, 1, MAX_REQUESTS);
         Check.that(
                 window.getNano() == 0 && window.getSeconds() >= 1 && window.getSeconds() <= 86_400,
                 "window",
@@ -48,7 +51,7 @@ public final class RateLimit {
      * Returns a limit for each client, with a burst of {@code requests}. A client is known by its
      * address, or by what a trusted proxy says ({@link ForwardingPolicy}).
      *
-     * @param requests 1 to 1,000,000
+     * @param requests 1 to {@value #MAX_REQUESTS}
      * @param window 1 to 86,400 whole seconds
      * @throws IllegalArgumentException if a value is out of its range
      */

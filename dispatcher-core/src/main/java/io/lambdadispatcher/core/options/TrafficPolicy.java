@@ -145,7 +145,7 @@ public final class TrafficPolicy {
     /** Builds {@link TrafficPolicy}. Not thread-safe. */
     public static final class Builder {
         private DeadlinePolicy deadline = DeadlinePolicy.NONE;
-        private AttemptPolicy attempts = AttemptPolicy.DEFAULT;
+        private AttemptPolicy attempts = AttemptPolicy.builder().build();
         private Affinity affinity = Affinity.NONE;
         private AdmissionPolicy admission = AdmissionPolicy.NONE;
         private BreakerPolicy breaker = BreakerPolicy.NONE;
@@ -159,10 +159,7 @@ public final class TrafficPolicy {
             return this;
         }
 
-        /**
-         * Sets how often a request is sent to a worker, and when. Default: {@link
-         * AttemptPolicy#DEFAULT}.
-         */
+        /** Sets how often a request is sent to a worker, and when. Default: two times at most. */
         public Builder attempts(AttemptPolicy policy) {
             attempts = Objects.requireNonNull(policy, "attempts");
             return this;

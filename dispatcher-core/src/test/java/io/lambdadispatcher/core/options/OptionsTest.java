@@ -215,8 +215,8 @@ class OptionsTest {
                         "maxHeaders: 7, expected 8 to 1,000",
                         () -> HttpLimits.builder().maxHeaders(7).build()),
                 refused(
-                        "streamWindowBytes: 65,534, expected 65,535 to 67,108,864",
-                        () -> HttpLimits.builder().streamWindowBytes(65_534).build()),
+                        "streamWindowBytes: 65,535, expected 65,536 to 67,108,864",
+                        () -> HttpLimits.builder().streamWindowBytes(65_535).build()),
                 refused(
                         "headerTimeout: PT0S, expected more than 0, at most 366 days",
                         () -> HttpLimits.builder().headerTimeout(Duration.ZERO).build()),

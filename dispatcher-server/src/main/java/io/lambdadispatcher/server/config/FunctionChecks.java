@@ -1,13 +1,13 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.aws.FunctionName;
+import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Downstream;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Spillover;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -94,7 +94,7 @@ final class FunctionChecks extends Checks {
 
     private void checkAdmission() {
         require(
-                checked.get(FunctionSettings.FUNCTION_MAX_QUEUE_DELAY).compareTo(Duration.ofHours(1)) <= 0,
+                checked.get(FunctionSettings.FUNCTION_MAX_QUEUE_DELAY).compareTo(AdmissionPolicy.MAX_QUEUE_DELAY) <= 0,
                 FunctionSettings.FUNCTION_MAX_QUEUE_DELAY,
                 "at most 1h",
                 FunctionSettings.FUNCTION_MAX_QUEUE_DELAY);

@@ -17,6 +17,8 @@ import static io.lambdadispatcher.server.config.ValueType.retryConditions;
 import static io.lambdadispatcher.server.config.ValueType.text;
 
 import io.lambdadispatcher.core.options.Affinity;
+import io.lambdadispatcher.core.options.AttemptPolicy;
+import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.RetryCondition;
@@ -101,7 +103,7 @@ public final class FunctionSettings {
                     + " milliseconds. Handlers receive them with the time that is left.");
 
     public static final Setting<Integer> FUNCTION_MAX_ATTEMPTS = TRAFFIC.setting(
-                    "function.max-attempts", number(1, 5), "2")
+                    "function.max-attempts", number(1, AttemptPolicy.MAX_ATTEMPTS), "2")
             .ofRoutes()
             .doc("Maximum number of workers that a request is sent to: the first attempt, retries and hedges.");
     public static final Setting<Set<RetryCondition>> FUNCTION_RETRY_ON = TRAFFIC.setting(
@@ -252,7 +254,7 @@ public final class FunctionSettings {
                     + " Cron and time zone say when a time begins, for = how long it lasts. If several apply, the"
                     + " largest counts. The workers are launched so early that they are ready when the time begins.");
     public static final Setting<Integer> FUNCTION_MAX_WORKERS = SCALING.setting(
-                    "function.max-workers", number(0, 100_000), "0")
+                    "function.max-workers", number(0, CapacityPolicy.MAX_WORKERS), "0")
             .reloads()
             .doc("Maximum number of launched workers. While workers are being replaced, there can be up to twice as "
                     + "many. External workers do not count: they are the base, beside which the"
@@ -264,11 +266,13 @@ public final class FunctionSettings {
                     + " limits the number of workers, and each worker is told its equal share. per-worker = how many each"
                     + " worker needs at least. If the share were smaller, fewer workers are launched.");
     public static final Setting<Integer> FUNCTION_MIN_SPARE_WORKERS = SCALING.setting(
-                    "function.min-spare-workers", number(0, 100_000), "0")
+                    "function.min-spare-workers", number(0, CapacityPolicy.MAX_WORKERS), "0")
             .reloads()
             .doc("Number of spare workers beyond those that the traffic needs, as long as there is traffic.");
     public static final Setting<Integer> FUNCTION_TARGET_UTILIZATION = SCALING.setting(
-                    "function.target-utilization", percent(10, 100), "80%")
+                    "function.target-utilization",
+                    percent((int) (100 * CapacityPolicy.MIN_TARGET_UTILIZATION), 100),
+                    "80%")
             .reloads()
             .doc("Part of the workers' concurrency that the current traffic may use. The rest is for rising traffic.");
     public static final Setting<Duration> FUNCTION_IDLE_TIMEOUT = SCALING.setting(
@@ -286,7 +290,7 @@ public final class FunctionSettings {
                     "Time for which a new worker gets fewer requests, as long as it reports more processor time for each than"
                             + " the other workers.");
     public static final Setting<Integer> FUNCTION_PREWARMED_ENVIRONMENTS = SCALING.setting(
-                    "function.prewarmed-environments", number(0, 1000), "0")
+                    "function.prewarmed-environments", number(0, CapacityPolicy.MAX_PREWARMED_ENVIRONMENTS), "0")
             .reloads()
             .doc(
                     "Number of spare Lambda environments that the dispatcher keeps initialised, in addition to those of the"

@@ -5,7 +5,12 @@ import static io.lambdadispatcher.server.config.ValueType.require;
 import static io.lambdadispatcher.server.config.ValueType.single;
 
 import io.lambdadispatcher.aws.FunctionName;
+import io.lambdadispatcher.core.options.BreakerPolicy;
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.RolloutPolicy;
@@ -29,12 +34,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PolicyValueTypes {
     private static final int MOST_REQUESTS = 10_000_000;
-    private static final int MOST_CONNECTIONS = 64;
-    private static final int MOST_STREAMS = 1000;
     private static final Duration POLL = Duration.ofSeconds(30);
-    private static final Duration SHORTEST_SPILLOVER = Duration.ofMillis(10);
-    private static final Duration SHORTEST_OPEN = Duration.ofMillis(100);
-    private static final Duration LONGEST_OPEN = Duration.ofHours(1);
     /** The dispatcher counts milliseconds of pings as an int. */
     private static final Duration LONGEST_PING = Duration.ofMillis(Integer.MAX_VALUE);
 
@@ -117,14 +117,15 @@ public final class PolicyValueTypes {
     }
 
     static ValueType<Optional<RateLimit>> rateLimit() {
-        String expected = "a number of requests per s, m, h or d, at most 1000000, and optionally a smaller burst, and"
+        String expected = "a number of requests per s, m, h or d, at most " + RateLimit.MAX_REQUESTS
+                + ", and optionally a smaller burst, and"
                 + " whose requests count together: by client, by route, or by the name of a header, such as 600/m burst"
                 + " 50 by x-api-key";
         return single("N/m [burst N] [by client|route|NAME]", expected, text -> {
                     Phrase phrase = Phrase.parse(text, "burst", "by");
                     Matcher rate = RATE.matcher(phrase.first);
                     require(rate.matches());
-                    int requests = ValueType.number(rate.group(1), 1, 1_000_000);
+                    int requests = ValueType.number(rate.group(1), 1, RateLimit.MAX_REQUESTS);
                     RateLimit limit = RateLimit.of(requests, SettingText.duration("1" + rate.group(2)));
                     int burst = phrase.value("burst", number -> ValueType.number(number, 1, requests), requests);
                     String key = phrase.value("by", HttpValueTypes::requestHeader, "client");
@@ -170,7 +171,8 @@ public final class PolicyValueTypes {
                         expected, text -> {
                             Phrase phrase = Phrase.parse(text, "slow", "open");
                             Duration open = phrase.value("open", SettingText::duration, Duration.ofSeconds(5));
-                            require(open.compareTo(SHORTEST_OPEN) >= 0 && open.compareTo(LONGEST_OPEN) <= 0);
+                            require(open.compareTo(BreakerPolicy.MIN_OPEN) >= 0
+                                    && open.compareTo(BreakerPolicy.MAX_OPEN) <= 0);
                             Duration slow = phrase.value("slow", ValueType::parsePositiveDuration, Duration.ZERO);
                             return new CircuitBreaker(ValueType.parsePercent(phrase.first, 1, 100), slow, open);
                         })
@@ -213,7 +215,7 @@ public final class PolicyValueTypes {
                     require(matcher.matches());
                     Duration after = SettingText.duration(matcher.group(1));
                     String lambda = matcher.group(2);
-                    require(after.compareTo(SHORTEST_SPILLOVER) >= 0);
+                    require(after.compareTo(DirectOptions.MIN_SPILLOVER_AFTER) >= 0);
                     require(lambda == null || FunctionName.isOne(lambda));
                     return new Spillover(after, lambda);
                 })
@@ -223,15 +225,19 @@ public final class PolicyValueTypes {
     /** The concurrency of a worker, or {@code auto} as an empty value. */
     static ValueType<Optional<Concurrency>> concurrency() {
         String expected =
-                "auto, or a number of requests, and optionally 1 to 64 connections that share them, each an equal"
-                        + " part of at most 1000, such as 20 or 200 connections 4";
+                "auto, or a number of requests, and optionally 1 to " + FunctionOptions.MAX_CONNECTIONS_PER_WORKER
+                        + " connections that share them, each an equal part of at most "
+                        + FunctionOptions.MAX_STREAMS_PER_CONNECTION + ", such as 20 or 200 connections 4";
         return single("auto|N [connections N]", expected, text -> {
             if (text.equals("auto")) {
                 return Optional.empty();
             }
             Phrase phrase = Phrase.parse(text, "connections");
-            int connections = phrase.value("connections", number -> ValueType.number(number, 1, MOST_CONNECTIONS), 1);
-            int requests = ValueType.number(phrase.first, 1, connections * MOST_STREAMS);
+            int connections = phrase.value(
+                    "connections",
+                    number -> ValueType.number(number, 1, FunctionOptions.MAX_CONNECTIONS_PER_WORKER),
+                    1);
+            int requests = ValueType.number(phrase.first, 1, connections * FunctionOptions.MAX_STREAMS_PER_CONNECTION);
             require(requests % connections == 0);
             return Optional.of(new Concurrency(connections, requests / connections));
         });
@@ -241,11 +247,12 @@ public final class PolicyValueTypes {
     static ValueType<MinWorkers> minWorkers() {
         return new ValueType<>(
                 "N[; N at CRON for TIME in ZONE]...",
-                "a whole number from 0 to 100000, and optionally, each after a semicolon, " + WorkerSchedule.EXPECTED,
+                "a whole number from 0 to " + CapacityPolicy.MAX_WORKERS + ", and optionally, each after a semicolon, "
+                        + WorkerSchedule.EXPECTED,
                 items -> {
                     require(!items.isEmpty());
                     return new MinWorkers(
-                            ValueType.number(items.get(0), 0, 100_000),
+                            ValueType.number(items.get(0), 0, CapacityPolicy.MAX_WORKERS),
                             WorkerSchedule.parse(items.subList(1, items.size())));
                 },
                 SEMICOLONS);
@@ -278,12 +285,11 @@ public final class PolicyValueTypes {
     }
 
     static ValueType<MaxConnections> maxConnections() {
-        String expected =
-                "a whole number from 1 to 1000000, and optionally how many of them one address may have, such as"
-                        + " 10000 or 10000 per-address 100";
+        String expected = "a whole number from 1 to " + HttpLimits.MAX_CONNECTIONS
+                + ", and optionally how many of them one address may have, such as" + " 10000 or 10000 per-address 100";
         return single("N [per-address N]", expected, text -> {
             Phrase phrase = Phrase.parse(text, "per-address");
-            int all = ValueType.number(phrase.first, 1, 1_000_000);
+            int all = ValueType.number(phrase.first, 1, HttpLimits.MAX_CONNECTIONS);
             int half = Math.max(1, all / 2);
             return new MaxConnections(
                     all, phrase.value("per-address", number -> ValueType.number(number, 1, all), half));

@@ -26,6 +26,7 @@ import static io.lambdadispatcher.server.config.ValueType.words;
 
 import io.lambdadispatcher.accesslog.AccessField;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.TlsProfile;
 import io.lambdadispatcher.server.config.PolicyValueTypes.ForwardingHeaders;
 import io.lambdadispatcher.server.config.PolicyValueTypes.KeepAlive;
@@ -172,15 +173,15 @@ public final class Settings {
 
     private static final SettingTopic HTTP = new SettingTopic("HTTP limits and timeouts");
     public static final Setting<Integer> HTTP_MAX_HEADER_SIZE = HTTP.setting(
-                    "http.max-header-size", size(1024, 128 * 1024), "64KiB")
+                    "http.max-header-size", size(HttpLimits.MIN_HEADER_BYTES, HttpLimits.MAX_HEADER_BYTES), "64KiB")
             .reloads()
             .doc("Maximum size of all headers of a request. A larger request gets 431.");
     public static final Setting<Integer> HTTP_MAX_CONCURRENT_STREAMS = HTTP.setting(
-                    "http.max-concurrent-streams", number(1, 1_000_000), "100")
+                    "http.max-concurrent-streams", number(1, HttpLimits.MAX_STREAMS), "100")
             .reloads()
             .doc("Maximum number of requests in flight on an HTTP/2 connection.");
     public static final Setting<Integer> HTTP_STREAM_WINDOW = HTTP.setting(
-                    "http.stream-window", size(64 * 1024, 64 << 20), "256KiB")
+                    "http.stream-window", size(HttpLimits.MIN_WINDOW_BYTES, HttpLimits.MAX_WINDOW_BYTES), "256KiB")
             .reloads()
             .doc("Maximum number of bytes of one request body that the dispatcher buffers.");
     public static final Setting<Duration> HTTP_HEADER_TIMEOUT = HTTP.setting(

@@ -92,7 +92,7 @@ class TroubleshootTest {
 
     private final List<String> launched = new ArrayList<>();
     private final List<String> said = new ArrayList<>();
-    private CapacityController controller = controller(LaunchLimits.defaults());
+    private CapacityController controller = controller(LaunchLimits.builder().build());
     private long now = 77 * SECOND;
 
     private static CapacityController controller(LaunchLimits limits) {

@@ -65,7 +65,7 @@ final class RandomPolicies {
 
     private AttemptPolicy attempts() {
         if (world.oneIn(4)) {
-            return AttemptPolicy.DEFAULT;
+            return AttemptPolicy.builder().build();
         }
         Set<RetryCondition> conditions = EnumSet.allOf(RetryCondition.class);
         conditions.removeIf(condition -> world.oneIn(3));

@@ -1,5 +1,7 @@
 package io.lambdadispatcher.spring.burst;
 
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import java.security.SecureRandom;
 import java.util.HexFormat;
@@ -107,8 +109,8 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
     private static Map<String, Object> base(
             ConfigurableEnvironment environment, BurstProperties properties, Map<String, Object> values) {
         int concurrency = concurrency(environment, properties);
-        require("base-concurrency", concurrency, 1_000);
-        require("max-workers", properties.maxWorkers(), 100_000);
+        require("base-concurrency", concurrency, FunctionOptions.MAX_STREAMS_PER_CONNECTION);
+        require("max-workers", properties.maxWorkers(), CapacityPolicy.MAX_WORKERS);
         values.put(ROLE, "base");
         values.put(CONCURRENCY, concurrency);
         values.put(BEHIND_PROXY, isBehindProxy(environment));
