@@ -74,6 +74,9 @@ public final class GroupHealth {
     /** The workers of the other kind; {@code null} = there is none. */
     private volatile @Nullable GroupHealth other;
 
+    /** Whether an ejected worker is replaced, because the dispatcher launches these workers. */
+    private boolean replaced;
+
     @GuardedBy("this")
     private Counts pastBegin = Counts.NONE;
 
@@ -92,6 +95,7 @@ public final class GroupHealth {
     /** Creates the group of the function's workers of the other kind. */
     public GroupHealth newOther() {
         GroupHealth created = new GroupHealth();
+        created.replaced = true;
         created.other = this;
         other = created;
         return created;
@@ -128,10 +132,25 @@ public final class GroupHealth {
 
     /**
      * Returns the time to the first byte above which an exchange is slow: four times that of the
-     * median worker, and 100 ms more. {@link Long#MAX_VALUE} = not known.
+     * median worker, and 100 ms more, of the slower kind. So a worker is not slow because a service
+     * is that all workers use. {@link Long#MAX_VALUE} = not known.
      */
     long slowNanos() {
-        return slowNanos;
+        GroupHealth others = other;
+        return others != null && others.isKnown() ? Math.max(slowNanos, others.slowNanos) : slowNanos;
+    }
+
+    private boolean isKnown() {
+        return size > 0 && slowNanos != Long.MAX_VALUE;
+    }
+
+    /**
+     * Returns whether nothing but its past says how long the exchanges of a lone worker should
+     * take, and it is not a launched worker without a base, for which that is enough.
+     */
+    boolean hasOnlyPast() {
+        GroupHealth others = other;
+        return others != null && !others.isKnown() && !(replaced && others.size == 0);
     }
 
     // How many exchanges are bad.
@@ -177,6 +196,7 @@ public final class GroupHealth {
     public synchronized boolean setOpen(Collection<String> workerIds) {
         open = Set.copyOf(workerIds);
         size = open.size();
+        slowNanos = size == 0 ? Long.MAX_VALUE : slowNanos;
         ejected.retainAll(open);
         return update();
     }

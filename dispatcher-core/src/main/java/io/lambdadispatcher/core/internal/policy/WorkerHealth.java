@@ -35,7 +35,9 @@ import org.jspecify.annotations.Nullable;
  *       without samples, and none if all workers fail.
  *   <li>In a group of one or two workers, all exchanges of the trial were bad.
  *   <li>If no other worker of the kind has ended an exchange since then, fewer than half of those
- *       of the other kind were bad, or half as many as of this worker.
+ *       of the other kind were bad, or half as many as of this worker. A lone base worker is not
+ *       ejected for being slow before a launched worker has answered: if it uses a slow service,
+ *       another would be as slow.
  *   <li>If most of the bad ones were slow, the worker's first one began more than 5 s ago.
  *   <li>The group permits it: {@link GroupHealth#tryEject}.
  * </ul>
@@ -244,13 +246,16 @@ public final class WorkerHealth {
             return false;
         }
         boolean few = group.size() < GroupHealth.FEWEST_WORKERS;
-        boolean cold = 2 * of.slow > of.bad && nowNanos - firstNanos < COLD_NANOS;
+        boolean slow = 2 * of.slow > of.bad;
+        boolean cold = slow && nowNanos - firstNanos < COLD_NANOS;
         if (cold || few && of.bad < of.seen) {
             return false;
         }
         Counts all = group.totals().since(of.before);
         Counts others = new Counts(all.ended() - of.seen, all.bad() - of.bad);
-        if (!few && others.ended() < FEWEST_OTHERS || others.ended() == 0 && isOtherKindBad(nowNanos, of)) {
+        boolean lone = others.ended() == 0;
+        if (!few && others.ended() < FEWEST_OTHERS
+                || lone && (slow && group.hasOnlyPast() || isOtherKindBad(nowNanos, of))) {
             return false;
         }
         if (isWorse(of.bad, of.seen, expected(of.past, others))) {

@@ -114,6 +114,45 @@ class WorkerHealthTest {
         assertThat(isLaunchedEjected(20, slow, fails, other)).isTrue();
     }
 
+    /** The base answers after this, first alone, and then beside launched workers. */
+    @ParameterizedTest(name = "launched workers take {0} ms, ejected: {1}")
+    @CsvSource({"1000, false", "1500, false", "2500, false", "50, true"})
+    void should_not_eject_a_lone_base_worker_because_a_service_is_slow(int launchedMillis, boolean ejected) {
+        base.setOpen(List.of("base"));
+        for (int i = 0; i < 100; i++) {
+            serve(baseWorker, CALM_NANOS, false);
+            base.onTypical(nowNanos, new long[] {baseWorker.typicalNanos()});
+        }
+        for (int i = 0; i < 100; i++) {
+            assertThat(serve(baseWorker, SLOW_NANOS, false)).isEqualTo(WorkerHealth.Verdict.NONE);
+        }
+        launched.setOpen(List.of("launched"));
+        boolean isEjected = false;
+        for (int i = 0; i < 50 && !isEjected; i++) {
+            serve(launchedWorker, TimeUnit.MILLISECONDS.toNanos(launchedMillis), false);
+            if (launchedWorker.typicalNanos() > 0) {
+                launched.onTypical(nowNanos, new long[] {launchedWorker.typicalNanos()});
+            }
+            isEjected = serve(baseWorker, SLOW_NANOS, false) == WorkerHealth.Verdict.EJECT;
+        }
+        assertThat(isEjected).isEqualTo(ejected);
+        assertThat(baseWorker.isQuiet(nowNanos + SLOW_NANOS, false)).isEqualTo(ejected);
+    }
+
+    /** Launched workers that have ended say nothing about those that come later. */
+    @Test
+    void should_forget_how_long_workers_took_that_have_ended() {
+        base.setOpen(List.of("base"));
+        launched.setOpen(List.of("launched"));
+        base.onTypical(nowNanos, new long[] {CALM_NANOS});
+        launched.onTypical(nowNanos, new long[] {SLOW_NANOS});
+        assertThat(base.slowNanos()).isEqualTo(launched.slowNanos()).isGreaterThan(SLOW_NANOS);
+        launched.setOpen(List.of());
+        launched.setOpen(List.of("next"));
+        assertThat(base.slowNanos()).isLessThan(SLOW_NANOS);
+        assertThat(launched.slowNanos()).isEqualTo(Long.MAX_VALUE);
+    }
+
     private boolean isLaunchedEjected(int requests, boolean slow, boolean fails, Runnable other) {
         for (int i = 0; i < requests; i++) {
             other.run();
