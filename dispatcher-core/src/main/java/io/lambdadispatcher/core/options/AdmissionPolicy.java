@@ -86,10 +86,7 @@ public final class AdmissionPolicy {
         return rateLimit;
     }
 
-    /**
-     * Returns the maximum number of requests in flight; 0 = no limit. See {@link
-     * Builder#maxConcurrentRequests}.
-     */
+    /** Returns what {@link Builder#maxConcurrentRequests} sets; 0 = no limit. */
     public int maxConcurrentRequests() {
         return maxConcurrentRequests;
     }
@@ -115,10 +112,7 @@ public final class AdmissionPolicy {
         return priority;
     }
 
-    /**
-     * Returns the name, in lower case, of the header that says the priority, or {@code null}. See
-     * {@link Builder#priorityHeader}.
-     */
+    /** Returns what {@link Builder#priorityHeader} sets, in lower case; {@code null} = none. */
     public @Nullable CharSequence priorityHeader() {
         return priorityHeader;
     }

@@ -53,10 +53,7 @@ public final class AttemptPolicy {
         return maxAttempts;
     }
 
-    /**
-     * Returns the time after which an attempt is given up for another one, or zero if there is
-     * none. See {@link Builder#perTryTimeout}.
-     */
+    /** Returns what {@link Builder#perTryTimeout} sets; zero = none. */
     public Duration perTryTimeout() {
         return perTryTimeout;
     }
@@ -73,10 +70,7 @@ public final class AttemptPolicy {
         return hedgeAfter;
     }
 
-    /**
-     * Returns the quantile that is the delay of a hedge, or 0 if there is none. See {@link
-     * Builder#hedgeAfterQuantile}.
-     */
+    /** Returns what {@link Builder#hedgeAfterQuantile} sets; 0 = none. */
     public double hedgeAfterQuantile() {
         return hedgeAfterQuantile;
     }

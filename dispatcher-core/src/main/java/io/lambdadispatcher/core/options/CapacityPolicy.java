@@ -153,10 +153,7 @@ public final class CapacityPolicy {
         return targetUtilization;
     }
 
-    /**
-     * Returns the time without requests after which a function is idle. See {@link
-     * Builder#idleTimeout}.
-     */
+    /** Returns what {@link Builder#idleTimeout} sets. */
     public Duration idleTimeout() {
         return idleTimeout;
     }
@@ -166,18 +163,12 @@ public final class CapacityPolicy {
         return scaleDownDelay;
     }
 
-    /**
-     * Returns the number of execution environments that are kept initialised. See {@link
-     * Builder#prewarmedEnvironments}.
-     */
+    /** Returns what {@link Builder#prewarmedEnvironments} sets. */
     public int prewarmedEnvironments() {
         return prewarmedEnvironments;
     }
 
-    /**
-     * Returns the maximum age of a worker, or zero if there is no limit. See {@link
-     * Builder#maxWorkerAge}.
-     */
+    /** Returns what {@link Builder#maxWorkerAge} sets; zero = no limit. */
     public Duration maxWorkerAge() {
         return maxWorkerAge;
     }

@@ -89,26 +89,17 @@ public final class DirectOptions {
         return maxEventBytes;
     }
 
-    /**
-     * Returns the maximum size of the function's JSON response, in bytes. See {@link
-     * Builder#maxResponseBytes}.
-     */
+    /** Returns what {@link Builder#maxResponseBytes} sets, in bytes. */
     public int maxResponseBytes() {
         return maxResponseBytes;
     }
 
-    /**
-     * Returns the maximum number of direct requests in flight. See {@link
-     * Builder#maxConcurrentInvocations}.
-     */
+    /** Returns what {@link Builder#maxConcurrentInvocations} sets. */
     public int maxConcurrentInvocations() {
         return maxConcurrentInvocations;
     }
 
-    /**
-     * Returns the time after which a queued request becomes direct, or {@code null} if every
-     * request is direct. See {@link Builder#spilloverAfter}.
-     */
+    /** Returns what {@link Builder#spilloverAfter} sets; {@code null} = all are direct. */
     public @Nullable Duration spilloverAfter() {
         return spilloverAfter;
     }

@@ -161,18 +161,12 @@ public final class ForwardingPolicy {
         return via;
     }
 
-    /**
-     * Returns the header that names the client, in lower case, or an empty string if there is none.
-     * See {@link Builder#clientHeader}.
-     */
+    /** Returns what {@link Builder#clientHeader} sets, in lower case; empty = none. */
     public String clientHeader() {
         return clientHeader;
     }
 
-    /**
-     * Returns the header that has the request's id, in lower case, or an empty string if requests
-     * get no id. See {@link Builder#requestIdHeader}.
-     */
+    /** Returns what {@link Builder#requestIdHeader} sets, in lower case; empty = none. */
     public String requestIdHeader() {
         return requestIdHeader;
     }

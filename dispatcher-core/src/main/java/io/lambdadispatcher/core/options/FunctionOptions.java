@@ -96,10 +96,7 @@ public final class FunctionOptions {
         return connectionsPerWorker;
     }
 
-    /**
-     * Returns the number of worker streams on each connection. See {@link
-     * Builder#streamsPerConnection}.
-     */
+    /** Returns what {@link Builder#streamsPerConnection} sets. */
     public int streamsPerConnection() {
         return streamsPerConnection;
     }
@@ -119,10 +116,7 @@ public final class FunctionOptions {
         return queueTimeout;
     }
 
-    /**
-     * Returns the maximum time of a request, or zero if there is no limit. See {@link
-     * Builder#workerTimeout}.
-     */
+    /** Returns what {@link Builder#workerTimeout} sets; zero = none. */
     public Duration workerTimeout() {
         return workerTimeout;
     }

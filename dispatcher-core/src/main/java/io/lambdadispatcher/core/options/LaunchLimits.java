@@ -50,10 +50,7 @@ public final class LaunchLimits {
         return launchesPerMinute;
     }
 
-    /**
-     * Returns the maximum GB-seconds in an hour, or 0 if there is no limit. See {@link
-     * Builder#gbSecondsPerHour}.
-     */
+    /** Returns what {@link Builder#gbSecondsPerHour} sets; 0 = no limit. */
     public double gbSecondsPerHour() {
         return gbSecondsPerHour;
     }
@@ -63,18 +60,12 @@ public final class LaunchLimits {
         return workerMegabytes;
     }
 
-    /**
-     * Returns the time within which a launched worker must dial in. See {@link
-     * Builder#launchTimeout}.
-     */
+    /** Returns what {@link Builder#launchTimeout} sets. */
     public Duration launchTimeout() {
         return launchTimeout;
     }
 
-    /**
-     * Returns how often the launcher is asked for the function's version. See {@link
-     * Builder#versionCheck}.
-     */
+    /** Returns what {@link Builder#versionCheck} sets. */
     public Duration versionCheck() {
         return versionCheck;
     }
