@@ -153,7 +153,7 @@ public final class DispatcherBuilder {
      * Serves a function in this process, too: the handler is a worker of the function that is
      * always ready. What exceeds its concurrency goes to other workers, if there are any, and
      * otherwise waits in the function's queue. Limits, policies and retries apply as with any
-     * worker. WebSockets go to other workers only. Its version is that of the environment variable
+     * worker. WebSockets wait for other workers. Its version is that of the environment variable
      * {@code AWS_LAMBDA_FUNCTION_VERSION}.
      *
      * @param function the name of a function, otherwise {@link #start} fails

@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param serviceNanos total time for which completed exchanges had a worker stream
  * @param busy exchanges in flight
  * @param pending requests that are queued for a worker stream
+ * @param notInProcess tunnels, waiting or open, that the handler in process does not serve; 0 = the
+ *     function has none
  * @param taken worker streams that other dispatchers use, as workers say when they refuse a
  *     request because of them. It fades within some tenths of a second without a refusal
  * @param serviceTimes durations of the exchanges that ended since the previous sample. Not changed
@@ -24,6 +26,7 @@ public record Demand(
         long serviceNanos,
         int busy,
         int pending,
+        int notInProcess,
         int taken,
         ServiceTimes serviceTimes,
         @Nullable List<WorkerDemand> workers) {

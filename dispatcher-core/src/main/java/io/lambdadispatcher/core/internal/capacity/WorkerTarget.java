@@ -87,9 +87,10 @@ final class WorkerTarget {
         double others = Math.max(elsewhere, demand.taken());
         // If nobody waits for long, what is there suffices for this moment.
         double all = queued == 0 ? Math.max(instant, Math.min(instant + others, supply)) : instant + others;
-        launchedStreams = base == 0
+        double excessive = base == 0
                 ? neededStreams + fleet.streams()
                 : excess.calculate(load.lastingStreams() + elsewhere, all, base, base * utilization());
+        launchedStreams = Math.max(excessive, demand.notInProcess());
         double missing = launchedStreams == 0 ? 0 : withheld;
         needed = (int) Math.min(Integer.MAX_VALUE, Math.ceil((launchedStreams + missing) / exchangesPerWorker));
         boolean spares = neededStreams + fleet.streams() > 0 || policy.minWorkers() > 0;

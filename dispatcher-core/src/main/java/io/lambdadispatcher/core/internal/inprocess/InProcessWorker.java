@@ -87,7 +87,7 @@ public final class InProcessWorker implements WorkerLink {
             closeWatch(); // The dispatcher is closing already.
             return;
         }
-        pool.setWithoutTunnels(workerId);
+        pool.openWorkers().setInProcess(workerId);
         int version = WireLimits.PROTOCOL_VERSION;
         String codeVersion = System.getenv().getOrDefault("AWS_LAMBDA_FUNCTION_VERSION", "");
         WorkerKind kind = events.onHello(

@@ -72,8 +72,6 @@ public final class FunctionPool {
     final OpenWorkers openWorkers = new OpenWorkers(this);
 
     /** The worker that serves no WebSockets; {@code null} = each worker does. */
-    private volatile @Nullable String withoutTunnels;
-
     final PriorityShares priorities = new PriorityShares();
 
     /**
@@ -139,14 +137,14 @@ public final class FunctionPool {
         shared = true;
     }
 
-    /** Lets WebSockets avoid a worker that serves none. Call before it is open for requests. */
-    public void setWithoutTunnels(String workerId) {
-        withoutTunnels = workerId;
-    }
-
-    @Nullable
-    String withoutTunnels() {
-        return withoutTunnels;
+    /**
+     * Returns whether the exchange is a WebSocket that the handler in process does not serve, but
+     * another worker may, which is open or will be launched.
+     */
+    boolean isForOtherWorkers(Exchange exchange) {
+        return openWorkers.inProcess() != null
+                && exchange.asksForTunnel()
+                && (launches() || openWorkers.isAnyNotInProcess());
     }
 
     public OpenWorkers openWorkers() {
@@ -420,12 +418,12 @@ public final class FunctionPool {
     }
 
     /**
-     * Limits a worker's concurrent exchanges. Its connections share the limit.
+     * Limits a worker's concurrent exchanges. The connections that it has open now share the limit.
      *
      * @param exchanges 1 or more; {@link Integer#MAX_VALUE} = no limit
      */
     public void limit(String workerId, int exchanges) {
-        int each = (exchanges - 1) / options.connectionsPerWorker() + 1;
+        int each = (exchanges - 1) / Math.max(1, openWorkers.connections(workerId)) + 1;
         for (PoolShard shard : shards) {
             Loops.execute(shard.loop(), () -> shard.workers().limit(workerId, each));
         }

@@ -38,6 +38,9 @@ public final class OpenWorkers {
     /** The workers that are not needed, and drain soon without a replacement. Never changes. */
     private volatile Set<String> surplus = Set.of();
 
+    /** The worker that is the handler in process, which serves no WebSockets, if there is one. */
+    private volatile @Nullable String inProcess;
+
     /** Whether base workers and launched ones are open for requests. */
     private volatile boolean mixed;
 
@@ -53,6 +56,27 @@ public final class OpenWorkers {
      */
     PooledConnection[] all() {
         return open;
+    }
+
+    /** Returns how many connections of a worker are open for requests. */
+    int connections(String workerId) {
+        return (int) Arrays.stream(open)
+                .filter(each -> each.workerId().equals(workerId))
+                .count();
+    }
+
+    /** Sets which worker is the handler in process, before it is open for requests. */
+    public void setInProcess(String workerId) {
+        inProcess = workerId;
+    }
+
+    @Nullable
+    String inProcess() {
+        return inProcess;
+    }
+
+    boolean isAnyNotInProcess() {
+        return Arrays.stream(open).anyMatch(each -> !each.workerId().equals(inProcess));
     }
 
     /** Records whether a worker connection is open for requests. */
@@ -216,6 +240,18 @@ public final class OpenWorkers {
         boolean first = tunnel ? one.isBase() : one.isPreferred();
         boolean otherFirst = tunnel ? other.isBase() : other.isPreferred();
         return first == otherFirst ? one.load() < other.load() : first;
+    }
+
+    /**
+     * Returns the least busy connection with room of a worker that is not among {@code tried}, or
+     * else of any but the handler in process; {@code null} if there is none.
+     */
+    @Nullable
+    PooledConnection leastBusyNotInProcess(List<String> tried, long nowNanos) {
+        PooledConnection least = leastBusyExcept(each -> false, tried, true, nowNanos);
+        return least == null
+                ? leastBusyExcept(each -> each.workerId().equals(inProcess), List.of(), true, nowNanos)
+                : least;
     }
 
     /** Returns whether a connection has room whose worker is not replaced soon. */

@@ -17,8 +17,9 @@ import org.jspecify.annotations.Nullable;
  * replaced soon, or else one of a base worker below its target, on any loop, if there are
  * launched workers, too, or else a free one of its own event loop, or else one of another loop, to
  * which it crosses over. Workers of earlier attempts come last, and a further attempt does not
- * prefer base workers of other loops. Confined to the requests' event
- * loop. It takes permits of other loops and leaves the choice of the stream to them.
+ * prefer base workers of other loops. A tunnel that the handler in process does not serve gets a
+ * stream of the least busy other worker. Confined to the requests' event loop. It takes permits of
+ * other loops and leaves the choice of the stream to them.
  */
 final class Placement {
     private static final Failure NO_STREAM =
@@ -63,8 +64,12 @@ final class Placement {
         if (wanted == null && stays) {
             wanted = pool.openWorkers.leastBusyStaying(tried, exchange.asksForTunnel(), home.nanoTime());
         }
-        if (wanted != null) {
-            return dispatchTo(wanted, exchange);
+        boolean notInProcess = pool.isForOtherWorkers(exchange);
+        if (wanted == null && notInProcess) {
+            wanted = pool.openWorkers.leastBusyNotInProcess(tried, home.nanoTime());
+        }
+        if (wanted != null || notInProcess) {
+            return wanted != null && dispatchTo(wanted, exchange);
         }
         if (!tried.isEmpty()) {
             return dispatchToAnother(exchange, tried, 0);
@@ -225,7 +230,8 @@ final class Placement {
         }
         inFlight.remove(exchange);
         List<String> tried = exchange.attempts().tried();
-        if (tried.isEmpty() || !dispatchToAnother(exchange, tried, next)) {
+        boolean other = !tried.isEmpty() && !pool.isForOtherWorkers(exchange);
+        if (!other || !dispatchToAnother(exchange, tried, next)) {
             onNoRoom.accept(exchange);
         }
     }

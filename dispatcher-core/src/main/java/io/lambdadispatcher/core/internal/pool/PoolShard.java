@@ -168,9 +168,9 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         if (policy.affinity() != Affinity.NONE) {
             exchange.place().setSession(ClientSession.of(policy.affinity(), head));
         }
-        String withoutTunnels = pool.withoutTunnels();
-        if (withoutTunnels != null && exchange.asksForTunnel()) {
-            exchange.attempts().avoid(withoutTunnels);
+        String inProcess = pool.openWorkers.inProcess();
+        if (inProcess != null && exchange.asksForTunnel()) {
+            exchange.attempts().avoid(inProcess);
         }
         if (observed) {
             exchange.announceTo(observer);
@@ -349,7 +349,9 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     Demand sample(boolean withWorkers) {
         assert loop.inEventLoop();
         int busy = inFlight.size() + tunnels.size();
-        return totals.sample(busy, queue.pending(), workers.taken(), withWorkers ? workers.sample() : null);
+        int notInProcess = pool.openWorkers.inProcess() == null ? 0 : tunnels.size() + queue.waitingTunnels();
+        return totals.sample(
+                busy, queue.pending(), notInProcess, workers.taken(), withWorkers ? workers.sample() : null);
     }
 
     // What an exchange asks its owner.

@@ -34,7 +34,7 @@ final class Sampling {
         for (PoolShard shard : shards) {
             if (!Loops.execute(shard.loop(), () -> add(shard.sample(withWorkers)))) {
                 // The embedding program has shut down that event loop and all its requests.
-                add(new Demand(0, 0, 0, 0, 0, 0, new ServiceTimes(), null));
+                add(new Demand(0, 0, 0, 0, 0, 0, 0, new ServiceTimes(), null));
             }
         }
         return whole;
@@ -57,6 +57,7 @@ final class Sampling {
         long serviceNanos = 0;
         int busy = 0;
         int pending = 0;
+        int notInProcess = 0;
         int taken = 0;
         ServiceTimes serviceTimes = new ServiceTimes();
         Map<String, WorkerDemand> workers = new LinkedHashMap<>();
@@ -66,6 +67,7 @@ final class Sampling {
             serviceNanos += part.serviceNanos();
             busy += part.busy();
             pending += part.pending();
+            notInProcess += part.notInProcess();
             taken += part.taken();
             serviceTimes.addAll(part.serviceTimes());
             if (part.workers() != null) {
@@ -78,6 +80,7 @@ final class Sampling {
                 serviceNanos,
                 busy,
                 pending,
+                notInProcess,
                 taken,
                 serviceTimes,
                 withWorkers ? List.copyOf(workers.values()) : null);

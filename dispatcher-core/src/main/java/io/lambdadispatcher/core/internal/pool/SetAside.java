@@ -20,8 +20,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Requests that wait although worker streams may be free: their client has too many requests with
  * unfinished bodies or unread responses, or the worker of their session has no free stream, or they
- * last long and all workers with room are replaced soon. They do not wait in the queue, so they
- * delay no other request and no worker is launched for them.
+ * last long and all workers with room are replaced soon, or are WebSockets and only the handler in
+ * process has room. They do not wait in the queue, so they delay no other request. A worker is
+ * launched only for those WebSockets.
  *
  * <p>They are checked every 10 ms. A notification would be difficult, because any event loop can
  * make room. With 5,000 such requests, the check takes less than 1 % of the loop's time. Confined
@@ -108,6 +109,10 @@ final class SetAside {
             exchange.place().release();
             return WaitReason.SESSION_WORKER;
         }
+        if (waitsForOtherWorker(exchange)) {
+            exchange.place().release();
+            return WaitReason.WORKERS_STARTING;
+        }
         return null;
     }
 
@@ -172,6 +177,18 @@ final class SetAside {
                 && !workers.hasStaying(tried);
     }
 
+    private boolean waitsForOtherWorker(Exchange exchange) {
+        return pool.isForOtherWorkers(exchange)
+                && pool.openWorkers.leastBusyNotInProcess(exchange.attempts().tried(), clock.nanoTime()) == null;
+    }
+
+    /** Returns the number of those that only workers serve that are not in process. */
+    int tunnels() {
+        int[] tunnels = {0};
+        forOldest(waiting.size(), exchange -> tunnels[0] += exchange.asksForTunnel() ? 1 : 0);
+        return tunnels[0];
+    }
+
     // Those that wait.
 
     void add(Ticket<Exchange> ticket) {
@@ -212,7 +229,9 @@ final class SetAside {
         forOldest(
                 limit,
                 exchange -> snapshots.accept(exchange.snapshot(
-                        awaited(exchange) instanceof ClientShare && !waitsForReplacement(exchange)
+                        awaited(exchange) instanceof ClientShare
+                                        && !waitsForReplacement(exchange)
+                                        && !waitsForOtherWorker(exchange)
                                 ? RequestSnapshot.State.OVER_SHARE
                                 : RequestSnapshot.State.QUEUED)));
     }
@@ -247,14 +266,15 @@ final class SetAside {
     private void lookAt(Ticket<Exchange> ticket) {
         Exchange exchange = ticket.entry;
         Object its = awaited(exchange);
-        if (full.contains(its) || full.contains(pool.openWorkers) && exchange.lastsLong()) {
+        Object workers = exchange.asksForTunnel() ? pool : pool.openWorkers;
+        if (full.contains(its) || full.contains(workers) && exchange.lastsLong()) {
             return;
         }
         WaitReason reason = reason(exchange);
         if (reason == null) {
             go(ticket);
         } else {
-            full.add(reason == WaitReason.WORKERS_STARTING ? pool.openWorkers : its);
+            full.add(reason == WaitReason.WORKERS_STARTING ? workers : its);
         }
     }
 

@@ -186,6 +186,9 @@ final class ShardQueue {
             observer.onProtection(Protection.SHARE_EXCEEDED);
         }
         setAside.add(ticket);
+        if (reason == WaitReason.WORKERS_STARTING) {
+            pool.onShortage();
+        }
     }
 
     /** Queues a request that was set aside, because there is room for it now. */
@@ -255,7 +258,7 @@ final class ShardQueue {
             exchange.fail(limits.timeout(
                     forSession
                             ? "the worker of the session has no room"
-                            : "no other worker has replaced those that leave"));
+                            : "no worker that can serve it has become free"));
         }
     }
 
@@ -379,6 +382,11 @@ final class ShardQueue {
     /** Returns the number of requests that wait for a permit. */
     int pending() {
         return waiting.size();
+    }
+
+    /** Returns the number of waiting WebSockets that the handler in process does not serve. */
+    int waitingTunnels() {
+        return setAside.tunnels();
     }
 
     void inspect(int limit, Consumer<RequestSnapshot> snapshots) {

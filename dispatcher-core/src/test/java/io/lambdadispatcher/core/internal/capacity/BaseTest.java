@@ -44,6 +44,7 @@ class BaseTest {
     private final Map<String, Integer> limits = new HashMap<>();
     private int busy;
     private int pending;
+    private int notInProcess;
     /** Streams that other dispatchers use, as the workers say. */
     private int taken;
 
@@ -83,6 +84,7 @@ class BaseTest {
                         (arrived - busy - pending) * SECOND / 5,
                         busy,
                         pending,
+                        notInProcess,
                         taken,
                         new ServiceTimes(),
                         List.copyOf(workers.values())),
@@ -134,6 +136,26 @@ class BaseTest {
         pending = 3;
         look();
         assertThat(launched).hasSize(1);
+    }
+
+    /** A handler in process serves no WebSockets, however idle it is. */
+    @Test
+    void should_launch_for_websockets_that_the_base_does_not_serve_and_keep_the_worker_for_them() {
+        connect("base", 100);
+        traffic(5, 20);
+        assertThat(launched).isEmpty();
+
+        notInProcess = 1;
+        look();
+        assertThat(launched).hasSize(1);
+        startAll();
+        traffic(5, 300);
+        assertThat(launched).hasSize(1);
+        assertThat(drained).isEmpty();
+
+        notInProcess = 0;
+        traffic(5, 300);
+        assertThat(drained).hasSize(1);
     }
 
     /** The sample that lists workers comes once a second. Before it, the base counted as 100. */

@@ -255,6 +255,7 @@ class DownstreamPropertyTest {
                             busy,
                             wantedStreams - busy,
                             0,
+                            0,
                             new ServiceTimes(),
                             withWorkers ? workers : null),
                     FleetView.ALONE));

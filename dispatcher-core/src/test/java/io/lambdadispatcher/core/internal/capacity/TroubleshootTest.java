@@ -122,8 +122,8 @@ class TroubleshootTest {
     }
 
     private void look() {
-        Plan plan =
-                controller.evaluate(now, new Demand(0, 0, 0, 0, 0, 0, new ServiceTimes(), List.of()), FleetView.ALONE);
+        Plan plan = controller.evaluate(
+                now, new Demand(0, 0, 0, 0, 0, 0, 0, new ServiceTimes(), List.of()), FleetView.ALONE);
         plan.kills().forEach(kill -> said.add(kill.reason()));
         for (Plan.Launch launch : plan.launches()) {
             launched.add("w" + launched.size());

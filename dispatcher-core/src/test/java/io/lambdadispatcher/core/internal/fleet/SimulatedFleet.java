@@ -531,7 +531,15 @@ final class SimulatedFleet {
             int busy = (int) Math.round(Math.min(need, room));
             int pending = (int) Math.ceil(Math.max(0, need - room));
             Demand demand = new Demand(
-                    (long) arrived, (long) completed, (long) serviceNanos, busy, pending, 0, new ServiceTimes(), list);
+                    (long) arrived,
+                    (long) completed,
+                    (long) serviceNanos,
+                    busy,
+                    pending,
+                    0,
+                    0,
+                    new ServiceTimes(),
+                    list);
             Plan plan = controller.evaluate(
                     now(), demand, fleetFunction.view(controller.workers().ids()));
             carryOut(plan);

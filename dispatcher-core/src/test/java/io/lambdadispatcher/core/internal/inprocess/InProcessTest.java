@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
+import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -14,6 +15,7 @@ import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.InProcessHandler;
+import io.lambdadispatcher.core.testkit.RecordingLauncher;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.netty.buffer.ByteBuf;
@@ -536,15 +538,35 @@ class InProcessTest {
     void should_refuse_websockets() throws Exception {
         Dispatcher dispatcher = serving(waiting(), 1);
         Await.until("the handler is ready", dispatcher::isReady);
+        assertThat(statusOfWebSocket(dispatcher)).isEqualTo("HTTP/1.1 501");
+        gate.release();
+        assertThat(text(dispatcher.dispatch(GET))).isEqualTo("done");
+    }
+
+    private static String statusOfWebSocket(Dispatcher dispatcher) throws Exception {
         try (Socket client =
                 new Socket("127.0.0.1", dispatcher.publicAddresses().get(0).getPort())) {
             client.getOutputStream()
                     .write(("GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
                                     + "sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
                             .getBytes(StandardCharsets.US_ASCII));
-            byte[] status = client.getInputStream().readNBytes(12);
-            assertThat(new String(status, StandardCharsets.US_ASCII)).isEqualTo("HTTP/1.1 501");
+            return new String(client.getInputStream().readNBytes(12), StandardCharsets.US_ASCII);
         }
+    }
+
+    @Test
+    void should_launch_a_worker_for_a_websocket() throws Exception {
+        RecordingLauncher launcher = new RecordingLauncher();
+        Dispatcher dispatcher = started(Dispatcher.builder()
+                .function(FunctionOptions.builder("orders")
+                        .capacity(CapacityPolicy.between(0, 1))
+                        .queue(100, Duration.ofSeconds(2))
+                        .build())
+                .launcher(launcher)
+                .inProcess("orders", waiting(), 100));
+        Await.until("the handler is ready", dispatcher::isReady);
+        assertThat(statusOfWebSocket(dispatcher)).isEqualTo("HTTP/1.1 503");
+        assertThat(launcher.workers).hasSize(1);
         gate.release();
         assertThat(text(dispatcher.dispatch(GET))).isEqualTo("done");
     }

@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.Affinity;
@@ -377,12 +378,40 @@ class BaseFirstTest extends OnTwoLoops {
     /** A handler in process is part of the base, but serves no WebSockets. */
     @Test
     void should_send_tunnels_past_the_base_if_it_serves_none() {
-        pool.setWithoutTunnels("base");
+        pool.openWorkers.setInProcess("base");
         Worker launched = new Worker(0, "launched", false);
         Worker base = new Worker(0, "base", true);
         open(0, head("CONNECT").set(":protocol", "websocket"));
         open(0, 1);
         assertThat(launched.busy).hasSize(1);
         assertThat(base.busy).hasSize(1);
+
+        // The others have no room, but the base has.
+        for (int i = 0; i < STREAMS; i++) {
+            open(i % 2, head("CONNECT").set(":protocol", "websocket"));
+        }
+        pass(100);
+        assertThat(launched.busy).hasSize(STREAMS);
+        assertThat(base.busy).hasSize(1);
+        open(0, 1);
+        assertThat(base.busy).hasSize(2);
+        launched.answerAll();
+        pass(100);
+        assertThat(launched.busy).hasSize(1);
+        assertThat(base.busy).hasSize(2);
+    }
+
+    @Test
+    void should_let_tunnels_wait_for_a_worker_to_be_launched_if_the_base_serves_none() {
+        pool.launching(() -> new CapacitySnapshot("f", 0, 0, 0, 0, 0, 0, 0, null, null, null, null, null));
+        pool.openWorkers.setInProcess("base");
+        Worker base = new Worker(0, "base", true);
+        open(0, head("CONNECT").set(":protocol", "websocket"));
+        pass(100);
+        assertThat(base.busy).isEmpty();
+        Worker launched = new Worker(1, "launched", false);
+        pass(100);
+        assertThat(launched.busy).hasSize(1);
+        assertThat(base.busy).isEmpty();
     }
 }

@@ -27,6 +27,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A pool over two event loops that the test runs step by step. Worker streams and clients record
@@ -683,6 +685,29 @@ class PoolTest extends OnTwoLoops {
         first.respond();
         second.respond();
         assertQuiet();
+    }
+
+    /** A base worker may open fewer connections than the function permits. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 4})
+    void should_divide_a_limit_by_the_connections_that_the_worker_has(int connections) {
+        FunctionPool many = new FunctionPool(
+                FunctionOptions.builder("f").connectionsPerWorker(4).build(),
+                List.of(loops[0].eventLoop()),
+                DispatcherObserver.NONE);
+        PoolShard shard = many.shard(0);
+        for (int i = 0; i < connections; i++) {
+            PooledConnection member = new PooledConnection("worker");
+            for (int j = 0; j < 12 / connections; j++) {
+                new Stream(shard, member);
+            }
+        }
+        many.limit("worker", 8);
+        turn();
+        for (int i = 0; i < 12; i++) {
+            shard.open(head("GET", "/a"), true, new Client());
+        }
+        assertThat(many.pending()).isEqualTo(4);
     }
 
     @Test

@@ -304,6 +304,7 @@ final class DispatchPath implements Path {
                 busy,
                 waiting.size(),
                 0,
+                0,
                 sinceLast,
                 withWorkers
                         ? workers.values().stream()

@@ -283,7 +283,7 @@ final class FleetRun {
                                     0,
                                     null))
                             .toList();
-            return new Demand(arrived, completed, serviceNanos, busy, waiting.size(), taken(), sinceLast, demands);
+            return new Demand(arrived, completed, serviceNanos, busy, waiting.size(), 0, taken(), sinceLast, demands);
         }
 
         /** Workers without room have refused what waits. */
