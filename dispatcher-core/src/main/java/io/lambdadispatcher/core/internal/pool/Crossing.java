@@ -11,6 +11,7 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -287,40 +288,29 @@ final class Crossing implements Carrier, RequestSink, Attempt {
 
     @Override
     public void onFailure(Failure failure) {
-        over = true;
-        toClient(() -> {
-            if (!cancelled) {
-                exchange.onFailure(failure);
-            }
-        });
+        end(failure, Attempt::onFailure);
     }
 
     @Override
     public void onRefused(Failure failure) {
-        over = true;
-        toClient(() -> {
-            if (!cancelled) {
-                exchange.onRefused(failure);
-            }
-        });
+        end(failure, Attempt::onRefused);
     }
 
     @Override
     public void onBusy(Failure failure) {
-        over = true;
-        toClient(() -> {
-            if (!cancelled) {
-                exchange.onBusy(failure);
-            }
-        });
+        end(failure, Attempt::onBusy);
     }
 
     @Override
     public void onLost(Failure failure) {
+        end(failure, Attempt::onLost);
+    }
+
+    private void end(Failure failure, BiConsumer<Attempt, Failure> how) {
         over = true;
         toClient(() -> {
             if (!cancelled) {
-                exchange.onLost(failure);
+                how.accept(exchange, failure);
             }
         });
     }
