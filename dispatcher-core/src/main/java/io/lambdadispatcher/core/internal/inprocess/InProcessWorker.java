@@ -13,6 +13,7 @@ import io.lambdadispatcher.wire.cpu.CpuLimit;
 import io.lambdadispatcher.wire.cpu.CpuUse;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
+import io.lambdadispatcher.wire.worker.ControlMessage.Load;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.wire.worker.WireLimits;
 import io.netty.util.concurrent.Future;
@@ -60,6 +61,8 @@ public final class InProcessWorker implements WorkerLink {
     private volatile String goneReason = "it has drained";
     private volatile int limit;
     private volatile @Nullable Future<?> watch;
+    private long lookedNanos = System.nanoTime();
+    private long cpuNanos = CpuUse.processNanos();
 
     public InProcessWorker(FunctionPool pool, InProcessBase base, WorkerEvents events, DispatcherObserver observer) {
         this.pool = pool;
@@ -82,7 +85,7 @@ public final class InProcessWorker implements WorkerLink {
         String function = pool.options().name();
         LaunchToken token = new LaunchToken(function, workerId, Instant.now().plus(LaunchToken.MAX_LIFE));
         watch = GlobalEventExecutor.INSTANCE.scheduleWithFixedDelay(
-                this::onCpu, CpuLimit.DELAY_NANOS, CpuLimit.PERIOD_NANOS, TimeUnit.NANOSECONDS);
+                this::look, CpuLimit.DELAY_NANOS, CpuLimit.PERIOD_NANOS, TimeUnit.NANOSECONDS);
         if (events.admit(token, this, false) != null) {
             closeWatch(); // The dispatcher is closing already.
             return;
@@ -127,9 +130,27 @@ public final class InProcessWorker implements WorkerLink {
         apply();
     }
 
-    private synchronized void onCpu() {
+    /** Looks at the processor time, and at how late the event loops are. */
+    synchronized void look() {
         wanted.onPeriod(System.nanoTime(), CpuUse.nowInTask());
         apply();
+        long atNanos = System.nanoTime();
+        long usedNanos = CpuUse.processNanos();
+        int cpu = (int) ((usedNanos - cpuNanos) * 1000 / Math.max(1, atNanos - lookedNanos));
+        lookedNanos = atNanos;
+        cpuNanos = usedNanos;
+        for (InProcessSlots each : slots) {
+            onLoop(each, its -> report(cpu, System.nanoTime() - atNanos));
+        }
+    }
+
+    private void report(int cpuPermille, long lagNanos) {
+        Runtime runtime = Runtime.getRuntime();
+        long heap = runtime.totalMemory() - runtime.freeMemory();
+        int heapPermille = (int) (heap * 1000 / runtime.maxMemory());
+        int lagMicros = (int) Math.min(Integer.MAX_VALUE, TimeUnit.NANOSECONDS.toMicros(lagNanos));
+        events.onLoad(this, new Load(cpuPermille, heapPermille, lagMicros, 0));
+        observer.onWorkerLoad(pool.options().name(), workerId, cpuPermille, heapPermille, lagMicros);
     }
 
     private void apply() {

@@ -1,0 +1,63 @@
+package io.lambdadispatcher.core.internal.inprocess;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.internal.pool.FunctionPool;
+import io.lambdadispatcher.core.internal.worker.WorkerEvents;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.wire.worker.ControlMessage.Load;
+import io.netty.channel.DefaultEventLoop;
+import java.lang.reflect.Proxy;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class InProcessWorkerTest {
+    private final DefaultEventLoop loop = new DefaultEventLoop();
+    private final BlockingQueue<Load> loads = new LinkedBlockingQueue<>();
+    private final InProcessWorker worker = new InProcessWorker(
+            new FunctionPool(FunctionOptions.of("f"), List.of(loop), DispatcherObserver.NONE),
+            new InProcessBase(
+                    (stream, head, end, timeoutMillis) -> {
+                        throw new AssertionError("nothing is sent");
+                    },
+                    10),
+            (WorkerEvents) Proxy.newProxyInstance(
+                    WorkerEvents.class.getClassLoader(), new Class<?>[] {WorkerEvents.class}, (proxy, method, of) -> {
+                        assertThat(method.getName()).isEqualTo("onLoad");
+                        loads.add((Load) of[1]);
+                        return null;
+                    }),
+            DispatcherObserver.NONE);
+
+    @AfterEach
+    void end() {
+        loop.shutdownGracefully(0, 0, TimeUnit.SECONDS).syncUninterruptibly();
+    }
+
+    /** Handlers that use all processors delay the event loops of the dispatcher. */
+    @Test
+    void should_report_how_late_an_event_loop_is_and_how_full_the_heap() throws Exception {
+        CountDownLatch busy = new CountDownLatch(1);
+        loop.execute(() -> {
+            try {
+                busy.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        worker.look();
+        assertThat(loads.poll(300, TimeUnit.MILLISECONDS)).isNull();
+        busy.countDown();
+        Load load = loads.poll(20, TimeUnit.SECONDS);
+        assertThat(load).isNotNull();
+        assertThat(load.loopLagMicros()).isGreaterThan(290_000);
+        assertThat(load.memoryPermille()).isBetween(1, 1000);
+        assertThat(load.cpuPermille()).isNotNegative();
+    }
+}
