@@ -27,15 +27,12 @@ public interface BodyFilter {
     }
 
     /**
-     * A part of the body has arrived. The dispatcher calls this method only. Default: {@link
-     * #onData(ByteBuf)}.
+     * A part of the body has arrived, as above. The dispatcher calls this method only. Default:
+     * {@link #onData(ByteBuf)}.
      *
-     * @param data belongs to the filter, also if it throws
      * @param last whether all of the rest of the body has arrived. It is so for each turn of the
      *     last part, see {@link #turnBytes}. False for every part of a body that ends later, with
      *     trailers or with nothing
-     * @return what is passed on instead, which belongs to the dispatcher; may be {@code data}, or
-     *     empty
      */
     default ByteBuf onData(ByteBuf data, boolean last) {
         return onData(data);

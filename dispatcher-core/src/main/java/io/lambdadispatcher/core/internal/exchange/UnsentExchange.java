@@ -16,11 +16,7 @@ public record UnsentExchange(@Nullable String function, Http2Headers headers, Re
         reportFailed(observer, failure, 0);
     }
 
-    /**
-     * Reports that the request is refused.
-     *
-     * @param waitedNanos time since the request arrived
-     */
+    /** Reports that the request is refused, this long after it arrived. */
     public void reportFailed(DispatcherObserver observer, Failure failure, long waitedNanos) {
         report(observer, 0, Outcome.FAILED, failure, null, 0, waitedNanos);
     }
@@ -36,11 +32,7 @@ public record UnsentExchange(@Nullable String function, Http2Headers headers, Re
         report(observer, status, Outcome.COMPLETED, null, substitute, bytes, waitedNanos);
     }
 
-    /**
-     * Reports that the client has gone.
-     *
-     * @param waitedNanos time since the request arrived
-     */
+    /** Reports that the client has gone, this long after the request arrived. */
     public void reportCancelled(DispatcherObserver observer, long waitedNanos) {
         report(observer, 0, Outcome.CANCELLED, null, null, 0, waitedNanos);
     }

@@ -6,7 +6,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Objects;
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
@@ -17,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 abstract class FilteredBody {
     private static final String RETURNED = "what the filter returns";
 
+    private final FilteredRequest owner;
     private final BodyLedger ledger = new BodyLedger();
     private @Nullable BodyFilter filter;
 
@@ -29,6 +29,10 @@ abstract class FilteredBody {
     /** What later turns of the event loop pass on; {@code null} = nothing. */
     private @Nullable ByteBuf rest;
 
+    FilteredBody(FilteredRequest owner) {
+        this.owner = owner;
+    }
+
     /** Passes data on, and its ownership. */
     abstract void pass(ByteBuf data, boolean end);
 
@@ -36,13 +40,6 @@ abstract class FilteredBody {
 
     /** The sender may send as many more. */
     abstract void giveBack(int bytes);
-
-    abstract void fail(Throwable error);
-
-    /** Returns whether nothing may be passed on any more. */
-    abstract boolean isOver();
-
-    abstract Executor loop();
 
     /** A body whose last part took one or more turns has been passed on. */
     void onLastTurn() {}
@@ -112,7 +109,7 @@ abstract class FilteredBody {
         try {
             bytes = turnBytes(filter);
         } catch (Throwable e) {
-            fail(e); // It drops the rest.
+            owner.failPassed(e); // It drops the rest.
             return;
         }
         if (all.readableBytes() <= bytes) {
@@ -124,9 +121,9 @@ abstract class FilteredBody {
         part(all.readRetainedSlice(bytes), false, true);
         if (rest != null) {
             try {
-                loop().execute(this::nextTurn);
+                owner.stage().loop().execute(this::nextTurn);
             } catch (RejectedExecutionException e) {
-                fail(e); // The embedding program has ended the event loop.
+                owner.failPassed(e); // The embedding program has ended the event loop.
             }
         }
     }
@@ -162,7 +159,7 @@ abstract class FilteredBody {
                 passed.release();
             }
             giveIdle();
-            fail(e);
+            owner.failPassed(e);
             return;
         }
         if (passed.isReadable() || end) {
@@ -194,17 +191,17 @@ abstract class FilteredBody {
         Http2Headers own = new FlatHeaders().add(trailers);
         try {
             ByteBuf last = Objects.requireNonNull(its.onBodyEnd(), RETURNED);
-            if (!last.isReadable() || isOver()) {
+            if (!last.isReadable() || owner.isOver()) {
                 last.release();
             } else {
                 send(last, false);
             }
-            if (isOver()) {
+            if (owner.isOver()) {
                 return;
             }
             its.onTrailers(new NettyFields(() -> own, () -> own));
         } catch (Throwable e) {
-            fail(e);
+            owner.failPassed(e);
             return;
         }
         pass(own);

@@ -18,7 +18,6 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.util.Objects;
-import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -296,11 +295,10 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     public void data(ByteBuf data, boolean end) {
         requestEnded |= end;
         switch (state) {
-            case UNDECIDED -> {
+            case UNDECIDED, OPENING -> {
                 waiting.add(data);
                 holdBody();
             }
-            case OPENING -> waiting.add(data);
             case PASSED -> request.data(data, end);
             case REPLACING, ENDED -> data.release();
         }
@@ -310,35 +308,21 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     public void trailers(Http2Headers trailers) {
         requestEnded = true;
         switch (state) {
-            case UNDECIDED -> {
+            case UNDECIDED, OPENING -> {
                 waiting.add(trailers);
                 holdBody();
             }
-            case OPENING -> waiting.add(trailers);
             case PASSED -> request.trailers(trailers);
             case REPLACING, ENDED -> {}
         }
     }
 
-    private abstract class Direction extends FilteredBody {
-        @Override
-        void fail(Throwable error) {
-            failPassed(error);
-        }
-
-        @Override
-        boolean isOver() {
-            return state == State.ENDED;
-        }
-
-        @Override
-        Executor loop() {
-            return stage.loop();
-        }
-    }
-
     /** What the client sends. */
-    private final class ToFunction extends Direction {
+    private final class ToFunction extends FilteredBody {
+        ToFunction() {
+            super(FilteredRequest.this);
+        }
+
         @Override
         void pass(ByteBuf data, boolean end) {
             target().data(data, end);
@@ -515,7 +499,11 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     }
 
     /** What the function sends. */
-    private final class ToClient extends Direction {
+    private final class ToClient extends FilteredBody {
+        ToClient() {
+            super(FilteredRequest.this);
+        }
+
         @Override
         void pass(ByteBuf data, boolean end) {
             outer.onData(data, end);
@@ -574,7 +562,13 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         }
     }
 
-    private void failPassed(Throwable error) {
+    /** Returns whether nothing may be passed on any more. */
+    boolean isOver() {
+        return state == State.ENDED;
+    }
+
+    /** A filter has failed after the request was passed on. */
+    void failPassed(Throwable error) {
         Failure failure = stage.failureOf(error);
         cancelPassed(ErrorCode.INTERNAL);
         outer.onFailure(failure);

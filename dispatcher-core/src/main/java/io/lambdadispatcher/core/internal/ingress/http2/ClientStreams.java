@@ -92,25 +92,13 @@ final class ClientStreams {
 
     /** Returns the sum of a value over the served streams. */
     long sum(ToLongFunction<Http2ClientStream> value) {
-        Sum sum = new Sum(value);
-        visit(sum);
-        return sum.total;
-    }
-
-    private final class Sum implements Http2StreamVisitor {
-        private final ToLongFunction<Http2ClientStream> value;
-        private long total;
-
-        Sum(ToLongFunction<Http2ClientStream> value) {
-            this.value = value;
-        }
-
-        @Override
-        public boolean visit(Http2Stream stream) {
+        long[] total = {0};
+        visit(stream -> {
             Http2ClientStream client = of(stream);
-            total += client == null ? 0 : value.applyAsLong(client);
+            total[0] += client == null ? 0 : value.applyAsLong(client);
             return true;
-        }
+        });
+        return total[0];
     }
 
     /** Returns whether all streams of the connection are open tunnels. */
