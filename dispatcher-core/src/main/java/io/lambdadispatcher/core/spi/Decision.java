@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a {@link Filter} does with a request. Immutable, and not bound to a request, unless a method
  * says that it is.
+ *
+ * <p>The method of a WebSocket is CONNECT. No answer opens one: instead of 2xx, clients of HTTP/2
+ * get 502, because they would take it as the open WebSocket.
  */
 public sealed interface Decision {
     /** Passes the request on, with the changes that the filter has made to its headers. */

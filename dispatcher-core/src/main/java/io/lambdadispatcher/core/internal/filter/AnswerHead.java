@@ -3,7 +3,9 @@ package io.lambdadispatcher.core.internal.filter;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.spi.Decision;
 import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
+import io.lambdadispatcher.wire.http.TunnelHead;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
@@ -14,8 +16,11 @@ import org.jspecify.annotations.Nullable;
 final class AnswerHead {
     private AnswerHead() {}
 
-    /** Returns the headers of an answer, which belong to the receiver. */
-    static Http2Headers of(Decision.Answer answer) {
+    /**
+     * Returns the headers of an answer, which belong to the receiver. No answer opens a WebSocket,
+     * whatever its status.
+     */
+    static Http2Headers of(Decision.Answer answer, CharSequence method) {
         Http2Headers head =
                 answer.fields() instanceof NettyFields fields ? fields.write().get() : new FlatHeaders();
         head.status(AsciiString.of(Integer.toString(answer.status())));
@@ -25,6 +30,9 @@ final class AnswerHead {
         answer.headers().forEach((name, value) -> add(head, name, value));
         if (!StatusCode.isBodyless(answer.status())) {
             head.set(HttpHeaderNames.CONTENT_LENGTH, AsciiString.of(Integer.toString(answer.body().length)));
+        }
+        if (Methods.isConnect(method) && TunnelHead.opens(head)) {
+            head.set(TunnelHead.NOT_SWITCHED, "1");
         }
         return head;
     }

@@ -220,7 +220,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         if (replacement.isAsked() && !end) {
             response.onAdded(body.length);
         }
-        outer.onHead(AnswerHead.of(answer), end);
+        outer.onHead(AnswerHead.of(answer, context.head().method()), end);
         if (!replacement.isAsked()) {
             // Now, because filters in front of this one may have encoded it.
             unsent().reportAnswered(

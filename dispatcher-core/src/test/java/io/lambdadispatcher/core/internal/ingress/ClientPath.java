@@ -1,9 +1,13 @@
 package io.lambdadispatcher.core.internal.ingress;
 
 import io.lambdadispatcher.core.internal.embed.EmbeddedExchange;
+import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.filter.FilterLoop;
+import io.lambdadispatcher.core.internal.filter.RequestFilters;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.CorsMemory;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
@@ -17,8 +21,10 @@ import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderMaps;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -58,6 +64,7 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
 
     private final ForwardingPolicy forwarding;
     private final CorsMemory cors;
+    private final List<Filter> filters;
 
     /** Headers that a worker would receive; {@code null} if the request is not passed on. */
     @Nullable
@@ -73,9 +80,10 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
     private boolean ended;
     private boolean cancelled;
 
-    private ClientPath(ForwardingPolicy forwarding, CorsMemory cors) {
+    private ClientPath(ForwardingPolicy forwarding, CorsMemory cors, Filter... filters) {
         this.forwarding = forwarding;
         this.cors = cors;
+        this.filters = List.of(filters);
     }
 
     static ClientPath of(Kind kind) {
@@ -94,12 +102,38 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
         };
     }
 
+    /** Returns a client of a dispatcher with a filter. */
+    static ClientPath of(Kind kind, Filter filter) {
+        return switch (kind) {
+            case HTTP1 -> new Http1(ForwardingPolicy.defaults(), new CorsMemory(), filter);
+            case HTTP2 -> new Http2(ForwardingPolicy.defaults(), new CorsMemory(), filter);
+            case EMBEDDED -> throw new IllegalArgumentException("not implemented");
+        };
+    }
+
+    private ExchangeOpener opener() {
+        FilterLoop home = new FilterLoop(
+                channel.eventLoop(), DispatcherObserver.NONE, (to, request, client) -> new CompletableFuture<>());
+        FunctionOpener function = new FunctionOpener() {
+            @Override
+            public RequestSink open(Http2Headers opened, boolean end, ResponseSink sink, TrafficPolicy policy) {
+                return ClientPath.this.open(opened, end, sink);
+            }
+
+            @Override
+            public TrafficPolicy policy() {
+                return TrafficPolicy.NEUTRAL;
+            }
+        };
+        return new RequestFilters(filters, Map.of()).beforeFunction("f", function, true, home);
+    }
+
     IngressContext context() {
         return new IngressContext(
                 HttpLimits.defaults(),
                 new TrustedHeaders(forwarding, Set.of()),
                 new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
-                        .admit(channel, false, this::open),
+                        .admit(channel, false, opener()),
                 new IngressDrain(),
                 new ErrorAnswers(null, forwarding, null, cors, Incidents.unobserved()),
                 "http",
@@ -113,6 +147,9 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
      * empty.
      */
     abstract void request(Http2Headers fields, String body, @Nullable Http2Headers withTrailers);
+
+    /** Asks for a WebSocket. */
+    abstract void connect();
 
     /** Returns whether the client was told that its request is invalid. */
     abstract boolean isRefused();
@@ -133,6 +170,11 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
         }
         channel.runPendingTasks();
         return seen(withTrailers != null);
+    }
+
+    /** Begins a response instead of a worker. */
+    final void open(Http2Headers answer) {
+        response.onHead(answer, false);
     }
 
     /** Says which function gets the request, as the router does. */
@@ -210,8 +252,8 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
     private static final class Http1 extends ClientPath {
         private String text = "";
 
-        Http1(ForwardingPolicy forwarding, CorsMemory cors) {
-            super(forwarding, cors);
+        Http1(ForwardingPolicy forwarding, CorsMemory cors, Filter... filters) {
+            super(forwarding, cors, filters);
             Http1ClientConnection.install(channel.pipeline(), context());
         }
 
@@ -231,6 +273,14 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
             channel.writeInbound(Unpooled.copiedBuffer(out, StandardCharsets.ISO_8859_1));
             channel.runPendingTasks();
             text = sent().toString(StandardCharsets.ISO_8859_1);
+        }
+
+        @Override
+        void connect() {
+            channel.writeInbound(Unpooled.copiedBuffer(
+                    "GET / HTTP/1.1\r\nhost: a\r\nupgrade: websocket\r\nconnection: Upgrade\r\n"
+                            + "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n\r\n",
+                    StandardCharsets.US_ASCII));
         }
 
         private static void lines(Http2Headers fields, StringBuilder out) {
@@ -270,8 +320,8 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
         private final DefaultHttp2HeadersEncoder hpack = new DefaultHttp2HeadersEncoder();
         private boolean reset;
 
-        Http2(ForwardingPolicy forwarding, CorsMemory cors) {
-            super(forwarding, cors);
+        Http2(ForwardingPolicy forwarding, CorsMemory cors, Filter... filters) {
+            super(forwarding, cors, filters);
             Http2ClientConnection.install(channel.pipeline(), context());
             channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf());
             channel.writeInbound(frame(Http2FrameTypes.SETTINGS, 0, 0, Unpooled.EMPTY_BUFFER));
@@ -302,6 +352,18 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
                 reset |= out.readByte() == Http2FrameTypes.RST_STREAM;
                 out.skipBytes(5 + bytes);
             }
+        }
+
+        @Override
+        void connect() {
+            headers(
+                    new DefaultHttp2Headers(false)
+                            .method("CONNECT")
+                            .scheme("http")
+                            .authority("a")
+                            .path("/")
+                            .add(":protocol", "websocket"),
+                    false);
         }
 
         private void headers(Http2Headers fields, boolean end) {
@@ -411,6 +473,11 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
         @Override
         boolean isRefused() {
             return refused;
+        }
+
+        @Override
+        void connect() {
+            throw new UnsupportedOperationException("not implemented");
         }
 
         @Override

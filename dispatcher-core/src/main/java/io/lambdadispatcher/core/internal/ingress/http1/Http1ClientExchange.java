@@ -38,6 +38,7 @@ import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.net.SocketAddress;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** One HTTP/1.1 request and its response, translated to and from HTTP/2's form. Event loop only. */
@@ -354,8 +355,10 @@ final class Http1ClientExchange implements ResponseSink, Requester {
         if (state != State.REQUESTED) {
             return null;
         }
+        // A tunnel without one would be silent forever, and no timeout applies to it.
+        RequestSink its = Objects.requireNonNull(request, "the request is still being opened");
         state = State.BROKEN;
-        return request;
+        return its;
     }
 
     /** Returns the response that opens a WebSocket (RFC 6455 section 4.2.2). */

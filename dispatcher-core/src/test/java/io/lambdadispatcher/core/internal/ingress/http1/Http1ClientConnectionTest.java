@@ -168,6 +168,8 @@ class Http1ClientConnectionTest {
             response.onData(Unpooled.copiedBuffer("body", CharsetUtil.US_ASCII), true);
         } else if (AsciiString.contentEquals(head.path(), "/wait")) {
             waiting = response;
+        } else if (AsciiString.contentEquals(head.path(), "/tunnel")) {
+            response.onHead(new DefaultHttp2Headers().status("200"), false);
         } else {
             response.onHead(new DefaultHttp2Headers().status("204"), true);
         }
@@ -193,6 +195,17 @@ class Http1ClientConnectionTest {
             channel.advanceTimeBy(Math.min(left, LOOK.toNanos()), TimeUnit.NANOSECONDS);
             channel.runPendingTasks();
         }
+    }
+
+    /** It would be silent forever, because nothing takes what the client sends. */
+    @Test
+    void should_close_a_connection_whose_tunnel_is_opened_too_early() {
+        channel.writeInbound(Unpooled.copiedBuffer(
+                "GET /tunnel HTTP/1.1\r\nhost: a\r\nupgrade: websocket\r\nconnection: Upgrade\r\n"
+                        + "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n\r\n",
+                CharsetUtil.US_ASCII));
+        assertThat(opened).isEqualTo(1);
+        assertThat(channel.isOpen()).isFalse();
     }
 
     private Duration untilClosed() {
