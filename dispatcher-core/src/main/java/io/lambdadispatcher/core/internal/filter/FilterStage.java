@@ -106,11 +106,6 @@ record FilterStage(
         }
 
         @Override
-        public RequestSink refuse(Http2Headers head, ResponseSink response, Failure failure) {
-            return next.refuse(head, response, failure);
-        }
-
-        @Override
         public TrafficPolicy policy() {
             return next.policy();
         }
@@ -127,12 +122,10 @@ record FilterStage(
     }
 
     /** Opens a request of the filter's own, which passes only what is behind it. */
-    void fork(FilterContext copy, ResponseSink response, TrafficPolicy policy, Supplier<Decision> pass) {
+    void fork(FilterContext copy, GoneClient response, TrafficPolicy policy, Supplier<Decision> pass) {
         copy.setFunction(function);
         FilteredRequest request = new FilteredRequest(this, copy, true, response, policy);
-        if (response instanceof GoneClient gone) {
-            gone.request(request);
-        }
+        response.request(request);
         request.decideBy(pass);
     }
 

@@ -10,6 +10,7 @@ import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,10 +62,7 @@ final class WatchedExchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     private RequestSink target() {
-        if (target == null) {
-            throw new IllegalStateException("the client was called while the exchange was opened");
-        }
-        return target;
+        return Objects.requireNonNull(target, "the client was called while the exchange was opened");
     }
 
     // What counts.

@@ -48,7 +48,9 @@ public final class ClientAccount extends ChannelInboundHandlerAdapter implements
     private final ExchangeOpener opener;
     private final int connectionBytes;
     private @Nullable Holder holder;
-    private long heldAtLook;
+
+    /** What {@link ClientMemory} has measured last. */
+    long heldAtLook;
 
     /** Index in {@link ClientMemory}; -1 if the connection is closed. */
     int index = -1;
@@ -121,14 +123,5 @@ public final class ClientAccount extends ChannelInboundHandlerAdapter implements
         return connectionBytes
                 + (queue == null ? 0 : queue.totalPendingWriteBytes())
                 + (holder == null ? 0 : holder.heldBytes());
-    }
-
-    long lookAtHeldBytes() {
-        heldAtLook = heldBytes();
-        return heldAtLook;
-    }
-
-    long heldAtLook() {
-        return heldAtLook;
     }
 }

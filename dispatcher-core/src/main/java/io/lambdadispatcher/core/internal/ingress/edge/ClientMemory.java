@@ -204,7 +204,9 @@ final class ClientMemory {
     private void look() {
         long sum = 0;
         for (int i = 0; i < accounts.size(); i++) {
-            sum += accounts.get(i).lookAtHeldBytes();
+            ClientAccount account = accounts.get(i);
+            account.heldAtLook = account.heldBytes();
+            sum += account.heldAtLook;
         }
         arrivedSinceLook = 0;
         note(sum);
@@ -234,12 +236,13 @@ final class ClientMemory {
         }
         long left = held;
         List<ClientAccount> largestFirst = new ArrayList<>(accounts);
-        largestFirst.sort(Comparator.comparingLong(ClientAccount::heldAtLook).reversed());
+        largestFirst.sort(
+                Comparator.comparingLong((ClientAccount its) -> its.heldAtLook).reversed());
         for (ClientAccount account : largestFirst) {
             if (left <= percent(RELIEVED_PERCENT)) {
                 break;
             }
-            left -= account.heldAtLook();
+            left -= account.heldAtLook;
             close(account);
             observer.onProtection(Protection.MEMORY_CUT);
             account.cut();

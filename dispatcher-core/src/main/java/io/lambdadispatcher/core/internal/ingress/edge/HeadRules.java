@@ -4,8 +4,10 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HopByHop;
+import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.Trailers;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.net.SocketAddress;
@@ -75,8 +77,8 @@ public final class HeadRules {
      * Applies the rules to the headers of a request, including pseudo-headers.
      *
      * @return why the request must not be passed on: it has passed too many dispatchers, or has a
-     *     {@code :protocol} without being a CONNECT (RFC 8441 section 4). For a CONNECT, {@link
-     *     ExtendedConnect} has removed it before. {@code null} = it can be passed on
+     *     {@code :protocol} without being a CONNECT (RFC 8441 section 4). {@code null} = it can be
+     *     passed on
      */
     public @Nullable Failure request(Http2Headers head) {
         List<CharSequence> unwanted = null;
@@ -123,6 +125,25 @@ public final class HeadRules {
                 : new Failure(
                         Failure.Kind.LOOP_DETECTED,
                         "the request has passed a dispatcher " + passes + " times, so it seems to run in a loop");
+    }
+
+    /**
+     * Changes the headers of a request for a WebSocket into the extended CONNECT for the worker,
+     * whatever version of HTTP the client uses (RFC 8441 sections 4 and 5), and applies the rules.
+     * The key and its acceptance belong to one hop.
+     *
+     * @return why the request must not be passed on; {@code null} = it can be
+     */
+    public @Nullable Failure connect(Http2Headers head) {
+        head.method(Methods.CONNECT);
+        head.remove(PROTOCOL);
+        head.remove(HttpHeaderNames.CONTENT_LENGTH);
+        head.remove(HttpHeaderNames.EXPECT);
+        head.remove(HttpHeaderNames.SEC_WEBSOCKET_KEY);
+        head.remove(HttpHeaderNames.SEC_WEBSOCKET_ACCEPT);
+        Failure refused = request(head);
+        head.set(PROTOCOL, HttpHeaderValues.WEBSOCKET);
+        return refused;
     }
 
     /**

@@ -5,7 +5,6 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
-import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
 import io.lambdadispatcher.core.internal.ingress.edge.Rejection;
 import io.lambdadispatcher.core.observe.ClientProtocol;
@@ -179,7 +178,7 @@ final class Http1ClientExchange implements ResponseSink, Requester {
 
     private void openWebSocket(Http2Headers head, WebSocketKey key) {
         bodyEnded = true;
-        Failure refused = ExtendedConnect.toConnect(head, connection.rules());
+        Failure refused = connection.rules().connect(head);
         client = connection.rules().client();
         request =
                 connection.context().account().openUnless(refused, head, false, new Http1Tunnel(this, connection, key));

@@ -6,7 +6,6 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
-import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
 import io.lambdadispatcher.core.internal.ingress.edge.Rejection;
 import io.lambdadispatcher.core.observe.ClientProtocol;
@@ -170,7 +169,7 @@ final class Http2ClientStream implements ResponseSink, Requester, DataOutlet.Lis
     }
 
     private void openTunnel(Http2Headers head, boolean end) {
-        Failure refused = ExtendedConnect.toConnect(head, connection.rules());
+        Failure refused = connection.rules().connect(head);
         client = connection.rules().client();
         request = connection.context().account().openUnless(refused, head, end, this);
     }
