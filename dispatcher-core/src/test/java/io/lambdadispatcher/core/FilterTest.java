@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.observe.FilterEvent;
+import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
@@ -324,6 +325,38 @@ class FilterTest {
         assertThat(response).isCompletedExceptionally();
         assertThat(first.closed).hasValue(1);
         assertThat(second.closed).hasValue(1);
+    }
+
+    /** The status is that of the client's response, and not of the function's. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void should_report_what_a_client_gets_whose_filter_fails(boolean inHead) throws Exception {
+        RecordingObserver observer = new RecordingObserver();
+        Filter filter = request -> Decision.pass(new ResponseFilter() {
+            @Override
+            public void onHead(int status, HeaderFields headers) {
+                if (inHead) {
+                    throw new IllegalStateException("for the test");
+                }
+            }
+
+            @Override
+            public ByteBuf onBodyEnd() {
+                throw new IllegalStateException("for the test");
+            }
+        });
+        try (Dispatcher dispatcher = builder().filter(filter).observer(observer).start()) {
+            assertThatThrownBy(() -> ask(dispatcher, get("k"))
+                            .bodyAsString()
+                            .toCompletableFuture()
+                            .get(10, TimeUnit.SECONDS))
+                    .hasMessageContaining("filter_failed");
+        }
+        assertThat(observer.ends).singleElement().satisfies(end -> {
+            assertThat(end.failure()).isEqualTo("filter_failed");
+            assertThat(end.outcome()).isEqualTo(Outcome.FAILED);
+            assertThat(end.status()).isEqualTo(inHead ? 500 : 200);
+        });
     }
 
     @Test

@@ -115,6 +115,22 @@ public final class ExchangeReport extends AttemptsReport implements ExchangeStar
         substitute = instead;
     }
 
+    /**
+     * A filter has failed in the response, which is not the function's fault.
+     *
+     * @param begun whether the client has the headers of the response
+     */
+    public void onFilterFailed(Failure why, boolean begun) {
+        outcome = Outcome.FAILED;
+        failure = why;
+        substitute = null;
+        if (!begun) {
+            status = 0;
+            tunnel = false;
+            contentEncoding = null;
+        }
+    }
+
     /** Notes the end, and what stages in front know of it. {@link #passOn} follows. */
     void onEnd(Outcome how, @Nullable Failure why, ResponseSink client) {
         outcome = how;

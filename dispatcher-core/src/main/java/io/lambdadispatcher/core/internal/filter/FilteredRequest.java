@@ -73,6 +73,9 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
 
     private @Nullable Failure refusal;
 
+    /** What the client gets because the filter has failed after the request was passed on. */
+    private @Nullable Failure failed;
+
     /** Bytes of the response that the client has read before {@link #target} was known. */
     private int takenEarly;
 
@@ -206,10 +209,8 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
             passRefusal();
             return;
         }
-        endHere();
         unsent().reportFailed(stage.observer(), failure, waitedNanos());
-        outer.onFailure(failure);
-        tellEnd(failure.kind().token());
+        end(failure);
     }
 
     private void answer(Decision.Answer answer) {
@@ -233,10 +234,14 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     }
 
     private void passRefusal() {
-        Failure its = Objects.requireNonNull(refusal, "refusal");
+        end(Objects.requireNonNull(refusal, "refusal"));
+    }
+
+    /** Ends the request with what the client gets. */
+    private void end(Failure failure) {
         endHere();
-        outer.onFailure(its);
-        tellEnd(its.kind().token());
+        outer.onFailure(failure);
+        tellEnd(failure.kind().token());
     }
 
     private UnsentExchange unsent() {
@@ -342,10 +347,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     }
 
     private RequestSink target() {
-        if (target == null) {
-            throw new IllegalStateException("the request has not been passed on");
-        }
-        return target;
+        return Objects.requireNonNull(target, "the request has not been passed on");
     }
 
     @Override
@@ -427,17 +429,22 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
 
     @Override
     public void complete(ExchangeReport report, @Nullable Failure failure) {
+        if (encoding != null) {
+            report.setContentEncoding(encoding);
+        }
+        if (failed != null) {
+            report.onFilterFailed(failed, responseBegun);
+            outer.complete(report, failed);
+            return;
+        }
         if (failure != null) {
             replaces(failure);
         }
         Substitute its = replacement.substitute();
-        outer.complete(report, its == null ? failure : null);
         if (its != null) {
             report.setSubstitute(outer instanceof GoneClient ? null : its);
         }
-        if (encoding != null) {
-            report.setContentEncoding(encoding);
-        }
+        outer.complete(report, its == null ? failure : null);
     }
 
     @Override
@@ -445,7 +452,6 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         if (state == State.ENDED) {
             return;
         }
-        responseBegun = true;
         if (follower != null) {
             CharSequence before = head.get(HttpHeaderNames.CONTENT_ENCODING);
             Decision.Answer answer;
@@ -467,6 +473,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
             boolean same = after == null || AsciiString.contentEquals(before, after);
             encoding = same || end || Methods.isHead(context.head().method()) ? null : after.toString();
         }
+        responseBegun = true;
         outer.onHead(head, end);
         if (end) {
             tellEnd(null);
@@ -544,9 +551,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
             waiting.drop();
             decide(replacement.decision());
         } else {
-            endHere();
-            outer.onFailure(failure);
-            tellEnd(failure.kind().token());
+            end(failure);
         }
     }
 
@@ -570,9 +575,9 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     /** A filter has failed after the request was passed on. */
     void failPassed(Throwable error) {
         Failure failure = stage.failureOf(error);
+        failed = failure; // The function reports its end while it is cancelled.
         cancelPassed(ErrorCode.INTERNAL);
-        outer.onFailure(failure);
-        tellEnd(failure.kind().token());
+        end(failure);
     }
 
     /** The first end counts. */

@@ -14,6 +14,7 @@ import io.lambdadispatcher.core.internal.exchange.UnsentExchange;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
@@ -47,6 +48,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
@@ -429,7 +431,7 @@ class FilteredRequestTest {
     // Bodies.
 
     /** Takes a request and responds when told. */
-    private final class Held implements FunctionOpener, RequestSink {
+    private class Held implements FunctionOpener, RequestSink {
         final StringBuilder log = new StringBuilder();
         Http2Headers head;
         ResponseSink response;
@@ -693,6 +695,103 @@ class FilteredRequestTest {
         assertThat(data.refCnt()).isZero();
         assertThat(function.log).hasToString("cancelled");
         assertThat(client.log).hasToString("FILTER_FAILED");
+    }
+
+    private enum Place {
+        HEAD,
+        DATA,
+        BODY_END,
+        TRAILERS,
+        TURN,
+        REQUEST
+    }
+
+    /** Throws in one place. */
+    private record Throwing(Place place) implements ResponseFilter {
+        private void perhaps(Place here) {
+            if (place == here) {
+                throw new IllegalStateException("for the test");
+            }
+        }
+
+        @Override
+        public void onHead(int status, HeaderFields headers) {
+            perhaps(Place.HEAD);
+        }
+
+        @Override
+        public ByteBuf onData(ByteBuf data) {
+            if (place == Place.DATA || place == Place.REQUEST) {
+                data.release();
+                throw new IllegalStateException("for the test");
+            }
+            return data;
+        }
+
+        @Override
+        public ByteBuf onBodyEnd() {
+            perhaps(Place.BODY_END);
+            return Unpooled.EMPTY_BUFFER;
+        }
+
+        @Override
+        public int turnBytes() {
+            perhaps(Place.TURN);
+            return Integer.MAX_VALUE;
+        }
+
+        @Override
+        public void onTrailers(HeaderFields trailers) {
+            perhaps(Place.TRAILERS);
+        }
+    }
+
+    /** An operator who is told that the handler is at fault looks in the wrong place. */
+    @ParameterizedTest
+    @EnumSource(Place.class)
+    void should_report_that_the_filter_has_failed_and_not_the_function(Place place) {
+        List<ExchangeEnd> ends = new ArrayList<>();
+        Held function = new Held() {
+            @Override
+            public void cancel(ErrorCode code) {
+                ends.add(SilentClient.endOf(response, new Failure(Failure.Kind.BAD_RESPONSE, "for the test")));
+            }
+        };
+        List<String> seen = new ArrayList<>();
+        Filter outer = context -> Decision.pass(new ResponseFilter() {
+            @Override
+            public Decision.Answer replace(int status, String failure) {
+                seen.add(status + " " + failure);
+                return null;
+            }
+
+            @Override
+            public void onEnd(String failure) {
+                seen.add("end " + failure);
+            }
+        });
+        ResponseFilter throwing = new Throwing(place);
+        Filter inner = context ->
+                place == Place.REQUEST ? Decision.pass(throwing, new ResponseFilter() {}) : Decision.pass(throwing);
+        Client client = new Client();
+        RequestSink request = behind(function, outer, inner).open(head(), false, client);
+        request.data(ascii("abc"), false);
+        if (place != Place.REQUEST) {
+            function.response.onHead(new DefaultHttp2Headers().status("200"), false);
+            if (place == Place.TRAILERS) {
+                function.response.onTrailers(new DefaultHttp2Headers());
+            } else {
+                function.response.onData(ascii("body"), true);
+            }
+        }
+        assertThat(client.log.toString()).endsWith("FILTER_FAILED");
+        assertThat(ends).singleElement().satisfies(end -> {
+            assertThat(end.failure()).isEqualTo("filter_failed");
+            assertThat(end.failureDetail()).contains("for the test");
+            assertThat(end.outcome()).isEqualTo(Outcome.FAILED);
+        });
+        String told = place == Place.HEAD || place == Place.REQUEST ? "500 filter_failed" : "200 null";
+        assertThat(seen).containsExactly(told, "end filter_failed");
     }
 
     @Test
