@@ -68,7 +68,7 @@ public interface BodyFilter {
         return true;
     }
 
-    /** Returns the bytes that the filter holds, which count as memory of the client. */
+    /** Returns the bytes that the filter holds, 0 or more, which count as memory of the client. */
     default long heldBytes() {
         return 0;
     }

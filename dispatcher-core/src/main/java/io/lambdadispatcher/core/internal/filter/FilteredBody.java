@@ -71,7 +71,13 @@ abstract class FilteredBody {
     }
 
     long heldBytes() {
-        return (filter == null ? 0 : filter.heldBytes()) + (rest == null ? 0 : rest.readableBytes());
+        long its = 0;
+        try {
+            its = filter == null ? 0 : Math.max(0, filter.heldBytes());
+        } catch (Throwable e) {
+            owner.stage().warn(e); // All clients of the event loop are measured in one turn.
+        }
+        return its + (rest == null ? 0 : rest.readableBytes());
     }
 
     /** Returns whether a part of the body waits for later turns. */

@@ -496,6 +496,31 @@ class FilteredRequestTest {
         assertThat(seen).containsExactly("http true", "http false");
     }
 
+    /** Otherwise, one filter would stop the measurement of all clients of its event loop. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void should_count_nothing_of_a_filter_that_cannot_say_what_it_holds(boolean fails) {
+        ResponseFilter broken = new ResponseFilter() {
+            @Override
+            public long heldBytes() {
+                if (fails) {
+                    throw new IllegalStateException("for the test");
+                }
+                return -1000;
+            }
+        };
+        Held function = new Held();
+        Client client = new Client();
+        RequestSink request =
+                behind(function, context -> Decision.pass(broken, broken)).open(head(), true, client);
+        try (LoggedLines lines = LoggedLines.of(FilteredRequest.class, Level.WARN)) {
+            assertThat(request.heldBytes()).isZero();
+            assertThat(lines.events()).hasSize(fails ? 1 : 0);
+        }
+        function.response.onHead(new DefaultHttp2Headers().status("200"), true);
+        assertThat(client.log).as("the request goes on").hasToString("200$");
+    }
+
     private static ByteBuf ascii(String text) {
         return Unpooled.copiedBuffer(text, StandardCharsets.US_ASCII);
     }
