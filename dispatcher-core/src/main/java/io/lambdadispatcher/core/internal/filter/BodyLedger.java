@@ -45,6 +45,16 @@ final class BodyLedger {
         return (int) returned;
     }
 
+    /** Returns how much of what waits for the receiver no longer counts in the sender's window. */
+    long excessBytes() {
+        return Math.max(0, untakenBytes - heldBytes);
+    }
+
+    /** The receiver has dropped what no longer counts in the sender's window. */
+    void dropExcess() {
+        untakenBytes -= excessBytes();
+    }
+
     /** Returns all input to the sender's window, whatever waits for the receiver. */
     int takeAll() {
         int returned = (int) heldBytes;

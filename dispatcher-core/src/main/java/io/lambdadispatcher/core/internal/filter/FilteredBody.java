@@ -17,7 +17,7 @@ abstract class FilteredBody {
     private static final String RETURNED = "what the filter returns";
 
     private final FilteredRequest owner;
-    private final BodyLedger ledger = new BodyLedger();
+    final BodyLedger ledger = new BodyLedger();
     private @Nullable BodyFilter filter;
 
     /** Bytes that have not been filtered yet, and that the sender already has back. */

@@ -410,7 +410,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     @Override
     public long heldBytes() {
         long passed = target == null ? HELD_BYTES + waiting.held() : target.heldBytes();
-        return passed + request.heldBytes() + response.heldBytes();
+        return passed + request.ledger.excessBytes() + request.heldBytes() + response.heldBytes();
     }
 
     // From the function.
@@ -585,6 +585,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         ResponseFilter its = follower;
         follower = null;
         request.filter(null);
+        request.ledger.dropExcess();
         response.filter(null);
         if (its != null) {
             try {

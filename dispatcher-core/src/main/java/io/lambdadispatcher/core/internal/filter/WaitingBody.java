@@ -80,6 +80,7 @@ final class WaitingBody {
     }
 
     void drop() {
+        held = 0;
         if (parts != null) {
             parts.forEach(ReferenceCountUtil::release);
             parts.clear();

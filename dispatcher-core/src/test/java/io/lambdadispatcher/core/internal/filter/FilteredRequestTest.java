@@ -847,6 +847,45 @@ class FilteredRequestTest {
         });
     }
 
+    private static Filter holding(Decision decision) {
+        return context -> Decision.withBody(10_000, body -> decision);
+    }
+
+    /** The client has its window back, so nobody else counts what waits for a slow worker. */
+    @Test
+    void should_count_a_body_that_was_held_until_it_is_taken() {
+        ScriptedFunction function = new ScriptedFunction();
+        RequestSink request = behind(function, holding(Decision.pass())).open(head(), false, new Client());
+        request.data(ascii("a".repeat(1000)), false);
+        request.data(ascii("a".repeat(4000)), false);
+        long waiting = request.heldBytes();
+        assertThat(waiting).isGreaterThanOrEqualTo(5000);
+        request.data(ascii("a".repeat(200)), true);
+        ScriptedFunction.Call call = function.only();
+        assertThat(request.heldBytes()).isEqualTo(call.heldBytes() + 5000);
+        call.take();
+        assertThat(request.heldBytes()).isEqualTo(call.heldBytes());
+    }
+
+    @Test
+    void should_count_nothing_of_a_held_body_that_was_dropped() {
+        ScriptedFunction function = new ScriptedFunction();
+        RequestSink passed = behind(function, holding(Decision.pass())).open(head(), false, new Client());
+        passed.data(ascii("a".repeat(5000)), false);
+        passed.data(Unpooled.EMPTY_BUFFER, true);
+        function.only().respond(413, true);
+        assertThat(passed.heldBytes()).isEqualTo(function.only().heldBytes());
+        function.only().take();
+
+        RequestSink answered =
+                behind(function, holding(Decision.answer(413, ""))).open(head(), false, new Client());
+        long before = answered.heldBytes();
+        answered.data(ascii("a".repeat(5000)), false);
+        assertThat(answered.heldBytes()).isEqualTo(before + 5000);
+        answered.data(Unpooled.EMPTY_BUFFER, true);
+        assertThat(answered.heldBytes()).isEqualTo(before);
+    }
+
     @Test
     void should_hold_no_more_than_the_filter_allows() {
         Held function = new Held();
