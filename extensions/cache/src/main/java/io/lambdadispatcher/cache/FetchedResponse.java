@@ -1,8 +1,6 @@
 package io.lambdadispatcher.cache;
 
-import io.lambdadispatcher.cache.CacheRules.Fit;
 import io.lambdadispatcher.cache.StoredResponse.Terms;
-import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.spi.Decision;
 import io.lambdadispatcher.core.spi.HeaderFields;
 import io.lambdadispatcher.core.spi.ResponseFilter;
@@ -32,7 +30,7 @@ final class FetchedResponse implements ResponseFilter {
 
     private final HttpCache cache;
     private final CacheRequest request;
-    private final @Nullable StoredResponse stale;
+    private final boolean wasStale;
     private final int generation;
     private final long sentNanos;
 
@@ -53,11 +51,11 @@ final class FetchedResponse implements ResponseFilter {
     private byte[] body = NO_BYTES;
     private int bodyBytes;
 
-    /** @param stale replaces an error; {@code null} = none */
-    FetchedResponse(HttpCache cache, CacheRequest request, @Nullable StoredResponse stale) {
+    /** @param wasStale whether a stale response was stored when the request began */
+    FetchedResponse(HttpCache cache, CacheRequest request, boolean wasStale) {
         this.cache = cache;
         this.request = request;
-        this.stale = stale;
+        this.wasStale = wasStale;
         head = request.headers();
         generation = cache.store().generation(request.key());
         sentNanos = cache.store().nanoTime();
@@ -85,14 +83,11 @@ final class FetchedResponse implements ResponseFilter {
 
     @Override
     public Decision.@Nullable Answer replace(int its, @Nullable String failure) {
-        if (stale == null || !HttpCache.isError(its)) {
-            return null;
+        Decision.Answer answer = HttpCache.isError(its) ? cache.insteadOfError(request) : null;
+        if (answer != null) {
+            land(null, true);
         }
-        long now = cache.store().nanoTime();
-        // A request can take longer than a stale response is of use.
-        boolean useful = CacheRules.fit(stale.terms(), request, now) != Fit.NONE;
-        land(stale);
-        return useful ? HttpCache.answer(stale, now, request, Substitute.STALE) : null;
+        return answer;
     }
 
     @Override
@@ -104,9 +99,9 @@ final class FetchedResponse implements ResponseFilter {
             if (flight != null) {
                 cache.store().setUnshared(flightKey);
             }
-            land(null);
+            land(null, false);
         }
-        HttpCache.addForwarded(headers, stale != null, terms != null);
+        HttpCache.addForwarded(headers, wasStale, terms != null);
     }
 
     private void store(HeaderFields headers) {
@@ -180,7 +175,7 @@ final class FetchedResponse implements ResponseFilter {
         forget();
         if (flight != null) {
             cache.store().setUnshared(flightKey);
-            land(null);
+            land(null, false);
         }
     }
 
@@ -198,23 +193,23 @@ final class FetchedResponse implements ResponseFilter {
     public void onEnd(@Nullable String failure) {
         if (failure != null) {
             // A response that is cut off is an error, too.
-            land(responding && !failure.equals("cancelled") ? stale : null);
+            land(null, responding && !failure.equals("cancelled"));
         } else if (terms != null && (declaredBytes < 0 || declaredBytes == bodyBytes)) {
             byte[] exact = bodyBytes == body.length ? body : Arrays.copyOf(body, bodyBytes);
             StoredResponse response = new StoredResponse(terms, status, head, exact);
             boolean valid = cache.store().put(request.key(), response, generation);
-            land(valid ? response : null);
+            land(valid ? response : null, false);
         }
-        land(null);
+        land(null, false);
         forget();
     }
 
-    private void land(@Nullable StoredResponse response) {
+    private void land(@Nullable StoredResponse response, boolean error) {
         Flight own = flight;
         if (own != null) {
             flight = null;
             cache.store().leave(flightKey, own);
-            own.land(response, response != null && response == stale);
+            own.land(response, error);
         }
     }
 }

@@ -18,6 +18,16 @@ final class Flight {
             @Nullable WaitingRequest request, @Nullable Node next, int count) {}
 
     private final AtomicReference<@Nullable Node> waiting = new AtomicReference<>();
+    private final int generation;
+
+    /** @param generation of its target when its request began */
+    Flight(int generation) {
+        this.generation = generation;
+    }
+
+    int generation() {
+        return generation;
+    }
 
     /** @return false if the request cannot wait, because the flight has landed or is full */
     boolean join(WaitingRequest request) {
@@ -42,7 +52,7 @@ final class Flight {
      * Gives the response to the waiting requests, each of which continues on its own event loop.
      *
      * @param response {@code null} = there is none for others
-     * @param error whether it replaces an error
+     * @param error whether the request has failed, so that they get what replaces an error
      */
     void land(@Nullable StoredResponse response, boolean error) {
         for (Node each = waiting.getAndSet(LANDED); each != null; each = each.next()) {

@@ -180,14 +180,14 @@ public final class HttpCache implements Filter {
             return answer(stored, now, request, Substitute.CACHE);
         }
         if (stored != null && fit == Fit.STALE) {
-            renew(stored, request, context);
+            renew(request, context);
             return answer(stored, now, request, Substitute.STALE);
         }
         if (request.control().onlyIfCached()) {
             // RFC 9111 section 5.2.1.7.
             return Decision.refuse("only_if_cached");
         }
-        StoredResponse stale = fit == Fit.ON_ERROR ? stored : null;
+        boolean stale = fit == Fit.ON_ERROR;
         if (request.isHeadRequest() || request.isConditional() || request.noCache()) {
             return fetch(request, stale);
         }
@@ -198,8 +198,8 @@ public final class HttpCache implements Filter {
                 : board(flightKey, request, stale);
     }
 
-    private Decision board(String flightKey, CacheRequest request, @Nullable StoredResponse stale) {
-        Flight own = new Flight();
+    private Decision board(String flightKey, CacheRequest request, boolean stale) {
+        Flight own = new Flight(store().generation(request.key()));
         Flight flight = store().board(flightKey, own);
         if (flight == own) {
             FetchedResponse leader = new FetchedResponse(this, request.copy(), stale);
@@ -210,7 +210,7 @@ public final class HttpCache implements Filter {
         return flight.join(waiting) ? waiting.decision() : fetch(request, stale);
     }
 
-    private Decision fetch(CacheRequest request, @Nullable StoredResponse stale) {
+    private Decision fetch(CacheRequest request, boolean stale) {
         return Decision.pass(new FetchedResponse(this, request.copy(), stale));
     }
 
@@ -220,19 +220,35 @@ public final class HttpCache implements Filter {
         StoredResponse stored = store().find(request, now);
         return stored != null && CacheRules.fit(stored.terms(), request, now) == Fit.FRESH
                 ? answer(stored, now, request, Substitute.CACHE)
-                : fetch(request, stored);
+                : fetch(request, stored != null);
+    }
+
+    /**
+     * Returns what replaces an error (RFC 5861 section 4). What was stored when the request began
+     * may have been removed, or be of no use any more, so the store is asked now.
+     *
+     * @return {@code null} = nothing does
+     */
+    Decision.@Nullable Answer insteadOfError(CacheRequest request) {
+        long now = store().nanoTime();
+        StoredResponse stored = store().find(request, now);
+        if (stored == null) {
+            return null;
+        }
+        boolean fresh = CacheRules.fit(stored.terms(), request, now) == Fit.FRESH;
+        return answer(stored, now, request, fresh ? Substitute.CACHE : Substitute.STALE);
     }
 
     /** Renews a stale response, unless that has begun (RFC 5861 section 3). */
-    private void renew(StoredResponse stale, CacheRequest request, RequestContext context) {
+    private void renew(CacheRequest request, RequestContext context) {
         String flightKey = store().flightKey(request);
-        Flight own = new Flight();
+        Flight own = new Flight(store().generation(request.key()));
         if (!store().isUnshared(flightKey) && store().board(flightKey, own) == own) {
             try {
                 context.fork("GET", copy -> {
                     CacheRequest.removeConditions(copy.headers());
                     FetchedResponse renewal = new FetchedResponse(
-                            this, request.renewal(copy.headers().copy()), stale);
+                            this, request.renewal(copy.headers().copy()), true);
                     renewal.leads(own, flightKey);
                     renewal.setUnwatched();
                     return renewal;
@@ -245,16 +261,12 @@ public final class HttpCache implements Filter {
         }
     }
 
-    /**
-     * Answers a request that has waited, if the response is for it.
-     *
-     * @param error whether the response replaces an error
-     */
+    /** Answers a request that has waited, if the response is for it. */
     @Nullable
-    Decision collapsed(StoredResponse response, boolean error, CacheRequest request) {
+    Decision collapsed(StoredResponse response, CacheRequest request) {
         long now = store().nanoTime();
         Fit fit = CacheRules.fit(response.terms(), request, now);
-        if (fit == Fit.NONE || fit == Fit.ON_ERROR && !error) {
+        if (fit == Fit.NONE || fit == Fit.ON_ERROR) {
             return null;
         }
         return answer(response, now, request, fit == Fit.FRESH ? Substitute.COLLAPSED : Substitute.STALE);

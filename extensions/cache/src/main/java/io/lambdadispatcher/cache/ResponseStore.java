@@ -131,6 +131,10 @@ final class ResponseStore {
         }
         long now = nanoTime();
         responses.asMap().compute(key, (same, before) -> {
+            // Again, because only from here on does whoever invalidates the key wait for this.
+            if (generation(key) != generation) {
+                return before;
+            }
             List<StoredResponse> all = new ArrayList<>();
             all.add(response);
             if (before != null) {
@@ -190,13 +194,14 @@ final class ResponseStore {
     }
 
     /**
-     * Returns the flight that a request joins.
+     * Returns the flight that a request joins. It must not wait for one that began before stored
+     * responses became invalid, because that one may bring what the function no longer says.
      *
      * @return {@code own} if there is no other; {@link Flight#land} must follow
      */
     Flight board(String flightKey, Flight own) {
-        Flight other = flights.putIfAbsent(flightKey, own);
-        return other == null ? own : other;
+        return flights.compute(
+                flightKey, (key, other) -> other == null || other.generation() != own.generation() ? own : other);
     }
 
     void leave(String flightKey, Flight own) {

@@ -21,12 +21,14 @@ final class WaitingRequest {
 
     private final HttpCache cache;
     private final CacheRequest request;
+    private final int generation;
     private final long startNanos;
     private final CompletableFuture<Decision> landed = new CompletableFuture<>();
 
     WaitingRequest(HttpCache cache, CacheRequest request) {
         this.cache = cache;
         this.request = request;
+        generation = cache.store().generation(request.key());
         startNanos = cache.store().nanoTime();
     }
 
@@ -46,14 +48,18 @@ final class WaitingRequest {
     }
 
     /**
-     * Continues on the client's event loop. Any thread.
+     * Continues on the client's event loop, where the response may have been removed by then. Any
+     * thread.
      *
      * @param response {@code null} = there is none for others
-     * @param error whether it replaces an error
+     * @param error whether the identical request has failed
      */
     void resume(@Nullable StoredResponse response, boolean error) {
         landed.complete(Decision.resume(context -> {
-            Decision answer = response == null ? null : cache.collapsed(response, error, request);
+            Decision answer = error ? cache.insteadOfError(request) : null;
+            if (response != null && generation == cache.store().generation(request.key())) {
+                answer = cache.collapsed(response, request);
+            }
             return answer == null ? cache.sendAlone(request) : answer;
         }));
     }

@@ -112,6 +112,14 @@ class CacheFuzzTest {
 
     private int numbers;
 
+    /** Counts what is sent and removed, to know what came first. */
+    private int events;
+
+    private final Map<Call, Integer> sent = new HashMap<>();
+
+    /** When the stored responses of a target were removed; of all targets: {@code ""}. */
+    private final Map<String, Integer> removed = new HashMap<>();
+
     /** The path of a request that the function has just failed. */
     private String failedPath = "";
 
@@ -122,7 +130,7 @@ class CacheFuzzTest {
     private int own;
 
     /** A response that the function has made. */
-    private record Made(Map<String, String> request, int status, Map<String, String> response, double time) {}
+    private record Made(Map<String, String> request, int status, Map<String, String> response, double time, int sent) {}
 
     /** A request of a client. */
     private static final class Asked {
@@ -157,6 +165,10 @@ class CacheFuzzTest {
     void should_never_give_a_client_what_is_not_for_it() {
         for (int i = 0; i < PAIRS; i++) {
             ask();
+            if (random.nextInt(100) == 0) {
+                removed.put("", ++events);
+                rig.store.clear();
+            }
             while (pending.size() > random.nextInt(12)) {
                 answer();
             }
@@ -174,7 +186,7 @@ class CacheFuzzTest {
     private void ask() {
         Asked asked = new Asked();
         Http2Headers head = new DefaultHttp2Headers(false)
-                .method(random.nextInt(10) == 0 ? "HEAD" : random.nextInt(200) == 0 ? "POST" : "GET")
+                .method(random.nextInt(10) == 0 ? "HEAD" : random.nextInt(50) == 0 ? "POST" : "GET")
                 .scheme("https")
                 .authority(
                         random.nextInt(8) == 0 ? "B.example" : random.nextInt(4) == 0 ? "A.example:443" : "a.example")
@@ -188,6 +200,7 @@ class CacheFuzzTest {
             // What neither this request nor one that has waited sends, renews its answer.
             Asked whose = sender(each) == null ? asked : sender(each);
             pendingCalls.put(each, whose);
+            sent.put(each, ++events);
             whose.call = whose.client.ended ? whose.call : each;
         }
         settleEnded();
@@ -213,12 +226,14 @@ class CacheFuzzTest {
             respond(call, asked);
         }
         pendingCalls.keySet().removeIf(each -> each.cancelled);
+        sent.keySet().retainAll(pendingCalls.keySet());
         int calls = rig.calls.size();
         rig.run();
         for (Call each : rig.calls.subList(calls, rig.calls.size())) {
             Asked whose = Objects.requireNonNull(sender(each));
             whose.call = each;
             pendingCalls.put(each, whose);
+            sent.put(each, ++events);
         }
         rig.calls.clear();
         rig.observer.starts.clear();
@@ -242,7 +257,17 @@ class CacheFuzzTest {
         }
     }
 
+    private static String target(Map<String, String> request) {
+        return Oracle.normal(request.get(":authority")) + request.get(":path");
+    }
+
+    private boolean wasRemoved(Made made) {
+        int last = Math.max(removed.getOrDefault("", 0), removed.getOrDefault(target(made.request()), 0));
+        return made.sent() < last;
+    }
+
     private void respond(Call call, Asked asked) {
+        int since = sent.remove(call);
         if (random.nextInt(12) == 0) {
             asked.failed = true;
             failedPath = asked.request.get(":path");
@@ -261,7 +286,10 @@ class CacheFuzzTest {
         }
         head.add("x-number", number);
         asked.number = asked.call == call ? number : asked.number;
-        made.put(number, new Made(map(call.head), status, map(head), seconds()));
+        made.put(number, new Made(map(call.head), status, map(head), seconds(), since));
+        if (call.head.method().toString().equals("POST") && status < 400) {
+            removed.put(target(map(call.head)), ++events);
+        }
         boolean bodyless = call.head.method().toString().equals("HEAD");
         call.response.onHead(head, bodyless);
         if (!bodyless && !call.cancelled) {
@@ -293,7 +321,7 @@ class CacheFuzzTest {
         boolean isStale = Oracle.age(from, seconds()) >= Oracle.lifetime(from);
         // Those that waited for a request that failed.
         asked.failed |= asked.call == null && failedPath.equals(asked.request.get(":path"));
-        String fault = Oracle.fault(from, asked.request, seconds(), asked.failed);
+        String fault = wasRemoved(from) ? "removed" : Oracle.fault(from, asked.request, seconds(), asked.failed);
         assertThat(fault)
                 .as(
                         "seed " + SEED + "\n request %s\n got the response %s\n of %s",

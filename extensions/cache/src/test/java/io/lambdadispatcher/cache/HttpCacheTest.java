@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.cache.CacheRig.Call;
 import io.lambdadispatcher.cache.CacheRig.Client;
+import io.lambdadispatcher.cache.StoredResponse.Terms;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure.Kind;
@@ -23,12 +24,17 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Deque;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class HttpCacheTest {
@@ -504,6 +510,13 @@ class HttpCacheTest {
         Client unwilling = rig.get(0, "/a", "cache-control: no-cache");
         call(4).fail(Kind.TIMEOUT);
         assertThat(unwilling.answer()).isEqualTo("timeout");
+        Client cutOff = rig.get(0, "/a");
+        Client waiting = rig.get(1, "/a");
+        call(5).head(200, false, FRESH);
+        call(5).fail(Kind.WORKER_LOST);
+        rig.run();
+        assertThat(cutOff.answer()).isEqualTo("worker_lost");
+        assertThat(waiting.answer()).isEqualTo("200 old");
     }
 
     @Test
@@ -516,6 +529,212 @@ class HttpCacheTest {
         rig.pass(31);
         call(1).fail(Kind.TIMEOUT);
         assertThat(client.answer()).isEqualTo("timeout");
+    }
+
+    // Removal.
+
+    /** Removes the stored response, as an operator or a client does. */
+    private void remove(String by) {
+        if (by.equals("clear")) {
+            rig.store.clear();
+        } else {
+            rig.send(1, by, "/a");
+            call(rig.calls.size() - 1).respond(200, "changed");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "clear, fails",
+        "clear, responds",
+        "clear, is cut off",
+        "POST, fails",
+        "POST, responds",
+        "POST, is cut off"
+    })
+    void should_not_replace_an_error_with_what_was_removed_meanwhile(String by, String how) {
+        rig = new CacheRig(policy(Duration.ofSeconds(60)), 1 << 20);
+        rig.get(0, "/a");
+        call(0).respond(200, "wrong", FRESH);
+        rig.pass(90);
+        Client leader = rig.get(0, "/a");
+        Client waiting = rig.get(1, "/a");
+        Client head = rig.send(1, "HEAD", "/a");
+        Client conditional = rig.get(1, "/a", "if-none-match: \"x\"");
+        remove(by);
+        int asked = rig.calls.size();
+        switch (how) {
+            case "fails" -> call(1).fail(Kind.TIMEOUT);
+            case "responds" -> call(1).respond(503, "error");
+            default -> {
+                call(1).head(200, false, FRESH);
+                call(1).fail(Kind.WORKER_LOST);
+            }
+        }
+        rig.run();
+        assertThat(leader.answer()).isIn("timeout", "503 error", "worker_lost");
+        assertThat(rig.calls).hasSize(asked + 1);
+        call(asked).respond(200, "right", FRESH);
+        assertThat(waiting.answer()).isEqualTo("200 right");
+        rig.store.clear();
+        call(2).fail(Kind.TIMEOUT);
+        call(3).fail(Kind.TIMEOUT);
+        assertThat(head.answer()).isEqualTo("timeout");
+        assertThat(conditional.answer()).isEqualTo("timeout");
+    }
+
+    /** The requests that wait continue on their own event loops, which may be busy. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_not_give_waiting_requests_what_was_removed_before_their_turn(boolean failed) {
+        rig = new CacheRig(policy(Duration.ofSeconds(60)), 1 << 20);
+        rig.get(0, "/a");
+        call(0).respond(200, "wrong", FRESH);
+        rig.pass(90);
+        Client leader = rig.get(0, "/a");
+        Client waiting = rig.get(1, "/a");
+        if (failed) {
+            call(1).fail(Kind.TIMEOUT);
+        } else {
+            call(1).respond(200, "wrong", FRESH);
+        }
+        rig.store.clear();
+        rig.run();
+        assertThat(leader.answer()).isEqualTo("200 wrong");
+        assertThat(waiting.answer()).isEmpty();
+        call(2).respond(200, "right", FRESH);
+        assertThat(waiting.answer()).isEqualTo("200 right");
+    }
+
+    /** An error is replaced with what has been stored since, too. */
+    @Test
+    void should_replace_an_error_with_what_was_stored_after_a_removal() {
+        rig = new CacheRig(policy(Duration.ofSeconds(60)), 1 << 20);
+        rig.get(0, "/a");
+        call(0).respond(200, "wrong", FRESH);
+        rig.pass(90);
+        Client early = rig.get(0, "/a");
+        remove("clear");
+        rig.get(1, "/a");
+        call(2).respond(200, "right", FRESH);
+        call(1).fail(Kind.TIMEOUT);
+        assertThat(early.answer()).isEqualTo("200 right");
+        assertThat(early.field("cache-status")).isEqualTo("lambda-dispatcher; hit; ttl=60");
+        assertThat(SilentClient.endOf(call(1).response, null).substitute().token())
+                .isEqualTo("cache");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"clear, true", "clear, false", "POST, true", "POST, false", "PUT, true", "DELETE, false"})
+    void should_not_wait_for_a_request_that_was_sent_before_a_removal(String by, boolean stored) {
+        rig = new CacheRig(policy(Duration.ofSeconds(60)), 1 << 20);
+        String forAll = "access-control-allow-origin: *";
+        if (stored) {
+            rig.get(0, "/a");
+            call(0).respond(200, "wrong", FRESH, forAll);
+            rig.pass(90);
+        }
+        Client early = rig.get(0, "/a");
+        Call first = call(rig.calls.size() - 1);
+        Client waiting = rig.get(1, "/a");
+        remove(by);
+        int asked = rig.calls.size();
+        Client later = rig.get(1, "/a");
+        Client last = rig.get(0, "/a");
+        assertThat(rig.calls).hasSize(asked + 1);
+        first.respond(200, "before", FRESH, forAll);
+        rig.run();
+        assertThat(early.answer()).isEqualTo("200 before");
+        assertThat(later.answer()).isEmpty();
+        assertThat(last.answer()).isEmpty();
+        call(asked).respond(200, "after", FRESH, forAll);
+        rig.run();
+        assertThat(later.answer()).isEqualTo("200 after");
+        assertThat(last.field("cache-status")).contains("collapsed");
+        assertThat(last.answer()).isEqualTo("200 after");
+        call(asked + 1).respond(200, "alone", FRESH, forAll);
+        assertThat(waiting.answer()).isEqualTo("200 alone");
+        assertThat(rig.store.flights()).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {200, 304, 503})
+    void should_not_bring_back_what_was_removed_during_its_renewal(int status) {
+        rig.get(0, "/a", "origin: https://b.example");
+        String renewed = "cache-control: max-age=60, stale-while-revalidate=60, stale-if-error=600";
+        call(0).respond(200, "wrong", renewed, "etag: \"x\"", "access-control-allow-origin: *");
+        rig.pass(61);
+        assertThat(rig.get(0, "/a").answer()).isEqualTo("200 wrong");
+        assertThat(call(1).head.contains("if-none-match")).isFalse();
+        rig.store.clear();
+        Client later = rig.get(1, "/a");
+        call(1).head(status, status == 304, renewed, "etag: \"x\"");
+        if (status != 304) {
+            call(1).data("wrong", true);
+        }
+        rig.run();
+        assertThat(later.answer()).isEmpty();
+        assertThat(rig.store.bytes()).isZero();
+        call(2).respond(200, "right", FRESH);
+        assertThat(later.answer()).isEqualTo("200 right");
+    }
+
+    @Test
+    void should_keep_what_was_stored_after_a_removal() {
+        Client early = rig.get(0, "/a");
+        remove("POST");
+        rig.get(1, "/a");
+        call(2).respond(200, "after", FRESH);
+        call(0).respond(200, "before", FRESH);
+        assertThat(early.answer()).isEqualTo("200 before");
+        assertThat(rig.get(1, "/a").answer()).isEqualTo("200 after");
+    }
+
+    /** Another thread may look at any time, such as when the store looks at the clock. */
+    @Test
+    void should_never_show_what_is_removed_while_it_is_stored() {
+        RequestContext asked = CacheRig.asked(
+                new FlatHeaders().method("GET").scheme("http").authority("h").path("/a"), rig.policy);
+        CacheRequest request = CacheRequest.of(asked, asked.policy(CachePolicy.class));
+        List<StoredResponse> seen = new ArrayList<>();
+        Deque<Runnable> others = new ArrayDeque<>();
+        ResponseStore store = new ResponseStore(
+                1 << 20,
+                () -> {
+                    Runnable other = others.poll();
+                    if (other != null) {
+                        other.run();
+                    }
+                    return 0;
+                },
+                () -> 0);
+        int generation = store.generation(request.key());
+        others.add(() -> store.invalidate(request.key()));
+        for (int i = 0; i < 20; i++) {
+            others.add(() -> seen.add(store.find(request, 0)));
+        }
+        Terms terms = new Terms(request.partition(), List.of(), List.of(), true, true, 0, 9, 9, 9);
+        StoredResponse before = new StoredResponse(terms, 200, asked.headers(), new byte[1]);
+        assertThat(store.put(request.key(), before, generation)).isFalse();
+        assertThat(seen).allMatch(Objects::isNull);
+    }
+
+    /** The client has the response itself, and the function has confirmed it. */
+    @Test
+    void should_pass_on_a_304_without_bringing_back_what_was_removed() {
+        rig = new CacheRig(policy(Duration.ofSeconds(60)), 1 << 20);
+        rig.get(0, "/a");
+        call(0).respond(200, "wrong", FRESH, "etag: \"x\"");
+        rig.pass(90);
+        Client client = rig.get(0, "/a", "if-none-match: \"x\"");
+        rig.store.clear();
+        call(1).head(304, true, FRESH, "etag: \"x\"");
+        assertThat(client.answer()).isEqualTo("304");
+        Client later = rig.get(1, "/a");
+        assertThat(later.answer()).isEmpty();
+        assertThat(call(2).head.contains("if-none-match")).isFalse();
+        call(2).fail(Kind.TIMEOUT);
+        assertThat(later.answer()).isEqualTo("timeout");
     }
 
     @Test
