@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import java.security.SecureRandom;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -18,6 +19,7 @@ import org.springframework.context.ApplicationListener;
 import org.springframework.core.Ordered;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.MapPropertySource;
+import org.springframework.util.ClassUtils;
 
 /**
  * Gives a process its role, and translates the properties of {@link BurstProperties} to those of
@@ -53,6 +55,7 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
     private static final String TLS_CERTIFICATE = "lambda-dispatcher.public.tls.certificate";
     private static final String MANAGEMENT_PORT = "management.server.port";
     private static final String CONCURRENCY = PREFIX + ".base-concurrency";
+    private static final String UNDERTOW_THREADS = "server.undertow.threads.worker";
     private static final int SECRET_BYTES = 32;
     private static final Logger log = LoggerFactory.getLogger(BurstEnvironment.class);
 
@@ -143,20 +146,39 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
     }
 
     /**
-     * By default not more than the threads of the web server, so that requests wait in the
-     * dispatcher, which can send them to workers, instead of the web server.
+     * By default not more than the web server serves at once, so that requests wait in the
+     * dispatcher, which can send them to workers, instead of the web server. The relay has a
+     * connection for each request, so the web server's limit of connections is one of requests.
      */
     private static int concurrency(ConfigurableEnvironment environment, BurstProperties properties) {
-        int concurrency = properties.baseConcurrency();
-        if (environment.containsProperty(CONCURRENCY)
-                || environment.getProperty("spring.threads.virtual.enabled", Boolean.class, false)) {
-            return concurrency;
+        int most = properties.baseConcurrency();
+        if (environment.containsProperty(CONCURRENCY)) {
+            return most;
         }
-        int most = concurrency;
-        for (String server : List.of("tomcat", "jetty")) {
-            most = Math.min(most, environment.getProperty("server." + server + ".threads.max", Integer.class, most));
+        List<String> limits = new ArrayList<>(List.of("server.tomcat.max-connections", "server.jetty.max-connections"));
+        // As Spring Boot decides: before Java 21, the property has no effect.
+        if (Runtime.version().feature() < 21
+                || !environment.getProperty("spring.threads.virtual.enabled", Boolean.class, false)) {
+            limits.addAll(List.of("server.tomcat.threads.max", "server.jetty.threads.max", UNDERTOW_THREADS));
+        }
+        for (String limit : limits) {
+            int unset = limit.equals(UNDERTOW_THREADS) ? undertowThreads(most) : most;
+            int value = environment.getProperty(limit, Integer.class, unset);
+            // Other numbers mean no limit of connections, or the default number of threads.
+            most = value > 0 ? Math.min(most, value) : most;
         }
         return most;
+    }
+
+    /**
+     * Of all servers, only Undertow, which Spring Boot 3.5 has, can have less than 100 threads by
+     * default. Spring Boot uses it if there is no other.
+     */
+    private static int undertowThreads(int other) {
+        boolean serves = ClassUtils.isPresent("io.undertow.Undertow", null)
+                && !ClassUtils.isPresent("org.apache.catalina.startup.Tomcat", null)
+                && !ClassUtils.isPresent("org.eclipse.jetty.server.Server", null);
+        return serves ? 8 * Math.max(Runtime.getRuntime().availableProcessors(), 2) : other;
     }
 
     private static void require(String property, int value, int maximum) {

@@ -12,7 +12,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     application serves alone, without a dispatcher.
  * @param baseConcurrency Number of requests that the application serves concurrently before
  *     workers are launched, 1 to 1000. A launched worker serves as many. The default is the number
- *     of threads of the web server, if it is less than 100.
+ *     of threads of the web server, or its maximum number of connections, if one is less than 100.
  * @param maxWorkers Maximum number of launched workers, 1 to 100000. While workers are being
  *     replaced, there can be up to twice as many.
  */

@@ -7,8 +7,10 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -16,6 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.StandardEnvironment;
@@ -94,20 +97,56 @@ class BurstEnvironmentTest {
                 "server.forward-headers-strategy=native");
     }
 
-    /** What waits for a thread of the web server cannot go to a launched worker. */
+    /** What waits in the web server cannot go to a launched worker. */
     @ParameterizedTest
     @CsvSource({
         "server.tomcat.threads.max=20, any=any, 20",
         "server.jetty.threads.max=20, any=any, 20",
+        "server.undertow.threads.worker=20, any=any, 20",
         "server.tomcat.threads.max=200, any=any, 100",
-        "server.tomcat.threads.max=20, spring.threads.virtual.enabled=true, 100",
         "server.tomcat.threads.max=20, lambda-dispatcher.burst.base-concurrency=50, 50",
+        "server.tomcat.max-connections=20, any=any, 20",
+        "server.jetty.max-connections=20, any=any, 20",
+        "server.tomcat.max-connections=20, server.tomcat.threads.max=30, 20",
+        "server.tomcat.max-connections=20, spring.threads.virtual.enabled=true, 20",
+        "server.jetty.max-connections=-1, server.tomcat.threads.max=0, 100",
     })
-    void should_take_as_many_requests_as_the_web_server_has_threads(String threads, String more, String concurrency) {
+    void should_take_as_many_requests_as_the_web_server(String limit, String more, String concurrency) {
+        assertConcurrency(concurrency, limit, more);
+    }
+
+    private void assertConcurrency(String expected, String... properties) {
+        List<String> all = new ArrayList<>(List.of(properties));
+        all.add("lambda-dispatcher.burst.function=local");
         assertProperties(
-                prepared("lambda-dispatcher.burst.function=local", threads, more),
-                "lambda-dispatcher.worker.streams=" + concurrency,
-                "lambda-dispatcher.burst.base-concurrency=" + concurrency);
+                prepared(all.toArray(String[]::new)),
+                "lambda-dispatcher.worker.streams=" + expected,
+                "lambda-dispatcher.burst.base-concurrency=" + expected);
+    }
+
+    /** Before Java 21, Spring Boot ignores the property. */
+    @ParameterizedTest
+    @CsvSource({"server.tomcat.threads.max", "server.jetty.threads.max", "server.undertow.threads.worker"})
+    void should_ignore_the_threads_if_they_are_virtual(String threads) {
+        String expected = Runtime.version().feature() < 21 ? "20" : "100";
+        assertConcurrency(expected, threads + "=20", "spring.threads.virtual.enabled=true");
+    }
+
+    /** In this test, the class path has a class with the name of Undertow's. */
+    @Test
+    void should_know_how_many_threads_undertow_has() {
+        Thread thread = Thread.currentThread();
+        ClassLoader all = thread.getContextClassLoader();
+        String threads = String.valueOf(
+                Math.min(100, 8 * Math.max(2, Runtime.getRuntime().availableProcessors())));
+        assertConcurrency("100");
+        try {
+            thread.setContextClassLoader(new FilteredClassLoader("org.apache.catalina"));
+            assertConcurrency(threads);
+            assertConcurrency("90", "server.undertow.threads.worker=90");
+        } finally {
+            thread.setContextClassLoader(all);
+        }
     }
 
     @Test
