@@ -8,7 +8,6 @@ import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.spring.dispatcher.DispatcherAutoConfiguration;
 import io.lambdadispatcher.spring.dispatcher.DispatcherCustomizer;
-import io.lambdadispatcher.spring.dispatcher.DispatcherProperties;
 import io.lambdadispatcher.spring.worker.WorkerAutoConfiguration;
 import java.time.Duration;
 import java.util.List;
@@ -20,17 +19,14 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
-import org.springframework.context.ApplicationContext;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.event.ContextClosedEvent;
-import org.springframework.context.event.EventListener;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 
 /**
  * Adds to the starter of the dispatcher what a base needs: the function's options, a launcher of
- * local workers, and the order of start and end.
+ * local workers, and the order of the start.
  */
 @AutoConfiguration(after = WorkerAutoConfiguration.class, before = DispatcherAutoConfiguration.class)
 @ConditionalOnProperty(name = BurstEnvironment.ROLE, havingValue = "base")
@@ -81,18 +77,15 @@ public class BurstAutoConfiguration {
     }
 
     @Bean
-    BaseOrder baseOrder(
-            ApplicationContext application, ObjectProvider<Dispatcher> dispatcher, DispatcherProperties properties) {
-        return new BaseOrder(application, dispatcher, properties.shutdown().grace());
+    BaseOrder baseOrder(ObjectProvider<Dispatcher> dispatcher) {
+        return new BaseOrder(dispatcher);
     }
 
     /**
-     * Begins to serve after everything else has started, and ends before anything else ends. It
-     * starts in the same phase as the worker and the public ports, between them, because that is
-     * the order of the auto-configurations.
+     * Begins to serve after everything else has started. It starts in the same phase as the worker
+     * and the public ports, between them, because that is the order of the auto-configurations.
      */
-    record BaseOrder(ApplicationContext application, ObjectProvider<Dispatcher> dispatcher, Duration grace)
-            implements SmartLifecycle {
+    record BaseOrder(ObjectProvider<Dispatcher> dispatcher) implements SmartLifecycle {
         /** Waits for the worker of this process. Then the public port opens. */
         @Override
         public void start() {
@@ -113,19 +106,5 @@ public class BurstAutoConfiguration {
 
         @Override
         public void stop() {}
-
-        /**
-         * Lets the dispatcher finish its requests with the help of all that the application
-         * consists of, such as the web server and executors. These start after the dispatcher, so
-         * they would end before it. Executors take no more tasks after this event.
-         */
-        @EventListener
-        @Order(Ordered.HIGHEST_PRECEDENCE)
-        void drain(ContextClosedEvent event) {
-            // Contexts below this one, such as that of the management port, send this event, too.
-            if (event.getApplicationContext() == application) {
-                dispatcher.getObject().close(grace).toCompletableFuture().join();
-            }
-        }
     }
 }

@@ -23,6 +23,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
 import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
@@ -84,8 +85,10 @@ public class DispatcherAutoConfiguration {
     }
 
     @Bean
-    DispatcherLifecycle dispatcherLifecycle(ObjectProvider<Dispatcher> dispatcher, DispatcherProperties properties) {
-        return new DispatcherLifecycle(dispatcher, properties.shutdown().grace());
+    DispatcherLifecycle dispatcherLifecycle(
+            ApplicationContext application, ObjectProvider<Dispatcher> dispatcher, DispatcherProperties properties) {
+        return new DispatcherLifecycle(
+                application, dispatcher, properties.shutdown().grace());
     }
 
     @Bean

@@ -1,8 +1,10 @@
 package io.lambdadispatcher.spring.dispatcher;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -12,14 +14,20 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.SmartLifecycle;
+import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.context.event.EventListener;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
 
 /**
  * Starts the dispatcher when all beans exist, and closes it when the application ends.
  *
  * <p>Its phase is below those of the embedded web server. The dispatcher starts before the web
  * server, and closes after the web server has finished its requests. So a controller can send
- * requests through the dispatcher whenever it is called. {@link PublicPorts} open later.
+ * requests through the dispatcher whenever it is called. {@link PublicPorts} open later. A
+ * dispatcher whose requests this application serves closes before anything else ends.
  */
 final class DispatcherLifecycle implements SmartLifecycle {
     private static final Logger log = LoggerFactory.getLogger(DispatcherLifecycle.class);
@@ -31,6 +39,9 @@ final class DispatcherLifecycle implements SmartLifecycle {
      */
     static final int PHASE = DEFAULT_PHASE - 3 * 1024;
 
+    private static final String BURST_ROLE = "lambda-dispatcher.burst.role";
+
+    private final ApplicationContext application;
     private final ObjectProvider<Dispatcher> source;
     private final Duration grace;
     private volatile List<ListenerOptions> publicListeners = List.of();
@@ -38,7 +49,8 @@ final class DispatcherLifecycle implements SmartLifecycle {
     private volatile boolean open;
     private volatile boolean closed;
 
-    DispatcherLifecycle(ObjectProvider<Dispatcher> source, Duration grace) {
+    DispatcherLifecycle(ApplicationContext application, ObjectProvider<Dispatcher> source, Duration grace) {
+        this.application = application;
         this.source = source;
         this.grace = grace;
     }
@@ -123,6 +135,36 @@ final class DispatcherLifecycle implements SmartLifecycle {
 
         @Override
         public void stop() {}
+    }
+
+    /**
+     * Requests in flight may need all that the application consists of, if it serves them itself.
+     * Schedulers take no more tasks after this event, and most beans stop before this one.
+     */
+    @EventListener
+    @Order(Ordered.HIGHEST_PRECEDENCE)
+    void onClosed(ContextClosedEvent event) {
+        // Contexts below this one, such as that of the management port, send this event, too.
+        if (event.getApplicationContext() == application && servesHere()) {
+            stop();
+        }
+    }
+
+    /**
+     * Returns whether a function has a handler in this process, which is a worker without a network
+     * address, or whether the burst starter relays requests to this application's web server.
+     */
+    private boolean servesHere() {
+        Dispatcher dispatcher = running;
+        if (dispatcher == null) {
+            return false;
+        }
+        if ("base".equals(application.getEnvironment().getProperty(BURST_ROLE))) {
+            return true;
+        }
+        return dispatcher.workers().exceptionally(closed -> List.of()).toCompletableFuture().join().stream()
+                .map(WorkerSnapshot::remoteAddress)
+                .anyMatch(address -> address != null && !(address instanceof InetSocketAddress));
     }
 
     @Override

@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.InProcessHandler;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.wire.testkit.Await;
@@ -24,6 +25,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -39,6 +41,9 @@ import org.springframework.boot.web.server.context.WebServerApplicationContext;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
 
 /** An application with the starter, and workers that dial in over HTTP/2. */
 @EachRelease
@@ -83,8 +88,35 @@ class DispatcherApplicationTest {
         }
     }
 
+    /** Serves its function itself, and needs the application's scheduler for that. */
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    static class InProcess {
+        final CountDownLatch arrived = new CountDownLatch(1);
+        final CountDownLatch gate = new CountDownLatch(1);
+
+        @Bean
+        ThreadPoolTaskScheduler scheduler() {
+            return new ThreadPoolTaskScheduler();
+        }
+
+        @Bean
+        DispatcherCustomizer inProcess(ThreadPoolTaskScheduler scheduler) {
+            InProcessHandler handler = (request, response) -> {
+                arrived.countDown();
+                gate.await();
+                response.respond(200, scheduler.submit(() -> "late").get());
+            };
+            return builder -> builder.inProcess("shop", handler, 10);
+        }
+    }
+
     private static ConfigurableApplicationContext run() {
-        return new SpringApplicationBuilder(Edge.class)
+        return run(Edge.class);
+    }
+
+    private static ConfigurableApplicationContext run(Class<?> configuration) {
+        return new SpringApplicationBuilder(configuration)
                 .properties(
                         "lambda-dispatcher.function.name=shop",
                         "lambda-dispatcher.public.plain.host=127.0.0.1",
@@ -167,9 +199,44 @@ class DispatcherApplicationTest {
         worker.close();
     }
 
+    /**
+     * Schedulers take no more tasks when the application has begun to end. Contexts below the
+     * application may end before.
+     */
+    @Test
+    void should_finish_requests_in_process_with_the_help_of_the_whole_application() throws Exception {
+        ConfigurableApplicationContext application = run(InProcess.class);
+        Dispatcher dispatcher = application.getBean(Dispatcher.class);
+        InProcess shop = application.getBean(InProcess.class);
+        try (GenericApplicationContext below = new GenericApplicationContext(application)) {
+            below.refresh();
+        }
+        CompletableFuture<HttpResponse<String>> late = client.sendAsync(get(dispatcher, "/"), BodyHandlers.ofString());
+        assertThat(shop.arrived.await(60, TimeUnit.SECONDS)).isTrue();
+
+        Thread end = new Thread(application::close);
+        end.start();
+        Await.until("it is not ready", () -> !dispatcher.isReady());
+        shop.gate.countDown();
+        assertThat(late.get(60, TimeUnit.SECONDS).body()).isEqualTo("late");
+        end.join(60_000);
+        assertThat(end.isAlive()).isFalse();
+    }
+
     /** A controller may dispatch as long as it is called. */
     @Test
     void should_start_before_the_web_server_and_close_after_it() {
         assertThat(DispatcherLifecycle.PHASE).isLessThan(WebServerApplicationContext.START_STOP_LIFECYCLE_PHASE);
+        List<Boolean> ready = new ArrayList<>();
+        ConfigurableApplicationContext application = run();
+        Dispatcher dispatcher = application.getBean(Dispatcher.class);
+        Worker shop = worker(dispatcher, "shop", (request, response) -> response.respond(200, "shop"));
+        Worker images = worker(dispatcher, "images", (request, response) -> response.respond(200, "images"));
+        Await.until("it is ready", dispatcher::isReady);
+        application.addApplicationListener((ContextClosedEvent event) -> ready.add(dispatcher.isReady()));
+        application.close();
+        assertThat(ready).containsExactly(true);
+        shop.close();
+        images.close();
     }
 }

@@ -5,6 +5,8 @@ import io.lambdadispatcher.worker.WorkerSummary;
 import io.lambdadispatcher.worker.adapter.web.WebHandler;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.DrainReason;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -14,11 +16,15 @@ import org.springframework.beans.factory.DisposableBean;
 import org.springframework.boot.SpringApplication;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
+import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.context.event.EventListener;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
 
 /**
- * Starts the worker after the web server, and drains it before the web server stops: its phase is
- * the default one, which is the last to start and the first to stop. A worker that ends by itself,
- * for example because the dispatcher rejects it or needs it no longer, closes the application.
+ * Starts the worker after the web server: its phase is the default one, which is the last to start.
+ * Drains it before anything else of the application ends. A worker that ends by itself, for example
+ * because the dispatcher rejects it or needs it no longer, closes the application.
  */
 final class WorkerLifecycle implements SmartLifecycle, DisposableBean {
     private static final Logger log = LoggerFactory.getLogger(WorkerLifecycle.class);
@@ -102,16 +108,34 @@ final class WorkerLifecycle implements SmartLifecycle, DisposableBean {
         stop();
     }
 
+    /**
+     * Requests in flight may need all that the application consists of. Schedulers take no more
+     * tasks after this event, and other beans stop in the same phase as this one. The dispatcher of
+     * a base closes before, because it needs this worker for its requests.
+     */
+    @EventListener
+    @Order(Ordered.HIGHEST_PRECEDENCE + 1)
+    void onClosed(ContextClosedEvent event) {
+        // Contexts below this one, such as that of the management port, send this event, too.
+        if (event.getApplicationContext() == application) {
+            drain().toCompletableFuture().join();
+        }
+    }
+
+    /** If only the phases stop, as in {@code application.stop()}, there is no event before. */
     @Override
     public void stop(Runnable callback) {
+        drain().whenComplete((summary, failure) -> callback.run());
+    }
+
+    private CompletionStage<?> drain() {
         Running stopping = running;
         if (stopping == null) {
-            callback.run();
-            return;
+            return CompletableFuture.completedFuture(null);
         }
         running = null;
         stopping.worker.drain(DrainReason.REQUESTED);
-        stopping.worker.done().whenComplete((summary, failure) -> callback.run());
+        return stopping.worker.done();
     }
 
     /** Called on an event loop, which must not wait for the end of the application. */

@@ -38,8 +38,15 @@ import org.springframework.boot.ExitCodeEvent;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
+import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
 import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.core.Ordered;
+import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.RestController;
 
 /** An application of Spring MVC as an external worker. */
 @EachRelease
@@ -53,8 +60,30 @@ class WorkerApplicationTest {
         port.close();
     }
 
+    /** Needs the application's scheduler. */
+    @RestController
+    static class Later {
+        private final ThreadPoolTaskScheduler scheduler;
+
+        Later(ThreadPoolTaskScheduler scheduler) {
+            this.scheduler = scheduler;
+        }
+
+        @Bean
+        static ThreadPoolTaskScheduler scheduler() {
+            return new ThreadPoolTaskScheduler();
+        }
+
+        @GetMapping("/later")
+        String later() throws Exception {
+            Shop.SLOW.incrementAndGet();
+            Shop.gate.await();
+            return scheduler.submit(() -> "later").get();
+        }
+    }
+
     private ConfigurableApplicationContext run(String... more) {
-        return new SpringApplicationBuilder(Shop.class)
+        return new SpringApplicationBuilder(Shop.class, Later.class)
                 .properties(
                         "server.port=0",
                         "server.address=127.0.0.1",
@@ -194,6 +223,33 @@ class WorkerApplicationTest {
         }
     }
 
+    /**
+     * Schedulers take no more tasks when the application has begun to end. Contexts below the
+     * application may end before.
+     */
+    @Test
+    void should_finish_requests_with_the_help_of_the_whole_application() throws Exception {
+        Shop.gate = new CountDownLatch(1);
+        Shop.SLOW.set(0);
+        ConfigurableApplicationContext application = run();
+        port.awaitWorkers(1);
+        try (GenericApplicationContext below = new GenericApplicationContext(application)) {
+            below.refresh();
+        }
+        assertThat(application.getBean(WorkerLifecycle.class).worker()).isNotNull();
+        CompletableFuture<HttpResponse<String>> answer =
+                client.sendAsync(port.request("/later").build(), BodyHandlers.ofString());
+        Await.until("it is served", () -> Shop.SLOW.get() == 1);
+        Thread end = new Thread(application::close);
+        end.start();
+        port.awaitWorkers(0);
+        Shop.gate.countDown();
+        assertThat(answer.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+        assertThat(answer.join().body()).isEqualTo("later");
+        end.join(60_000);
+        assertThat(end.isAlive()).isFalse();
+    }
+
     @Test
     void should_close_the_application_when_the_worker_is_rejected() throws Exception {
         ConfigurableApplicationContext application = run("lambda-dispatcher.worker.secret=another secret for tests");
@@ -239,17 +295,24 @@ class WorkerApplicationTest {
         ListAppender<ILoggingEvent> log = logged();
         Worker worker = application.getBean(WorkerLifecycle.class).worker();
         assertThat(worker).isNotNull();
-        application.addApplicationListener(event -> {
-            if (event instanceof ContextClosedEvent) {
-                worker.close();
-                worker.done().toCompletableFuture().join();
-            } else if (event instanceof ExitCodeEvent exit) {
-                codes.add(exit.getExitCode());
-            }
-        });
+        application.addApplicationListener(new EndsBefore(worker));
+        application.addApplicationListener((ExitCodeEvent exit) -> codes.add(exit.getExitCode()));
         application.close();
         assertThat(log.list).isEmpty();
         assertThat(codes).isEmpty();
+    }
+
+    private record EndsBefore(Worker worker) implements ApplicationListener<ContextClosedEvent>, Ordered {
+        @Override
+        public int getOrder() {
+            return HIGHEST_PRECEDENCE;
+        }
+
+        @Override
+        public void onApplicationEvent(ContextClosedEvent event) {
+            worker.close();
+            worker.done().toCompletableFuture().join();
+        }
     }
 
     private static ListAppender<ILoggingEvent> logged() {
