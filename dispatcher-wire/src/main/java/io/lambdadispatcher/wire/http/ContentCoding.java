@@ -16,20 +16,33 @@ public final class ContentCoding {
     private static final AsciiString NO_TRANSFORM = AsciiString.cached("no-transform");
     private static final AsciiString ANY = AsciiString.cached("*");
 
+    private static final AsciiString CONTENT_DIGEST = AsciiString.cached("content-digest");
+    private static final AsciiString REPR_DIGEST = AsciiString.cached("repr-digest");
+    private static final AsciiString DIGEST = AsciiString.cached("digest");
+
     /** A response with one of these is already encoded, or has a digest of its bytes. */
     private static final List<AsciiString> FIXED_CONTENT = List.of(
             HttpHeaderNames.CONTENT_ENCODING,
             HttpHeaderNames.CONTENT_RANGE,
-            AsciiString.cached("content-digest"),
-            AsciiString.cached("repr-digest"),
-            AsciiString.cached("digest"),
+            CONTENT_DIGEST,
+            REPR_DIGEST,
+            DIGEST,
             HttpHeaderNames.CONTENT_MD5);
+
+    /**
+     * The trailers that name the bytes of a response: its digests (RFC 9530) and its entity tag
+     * (RFC 9110 section 8.8.3). Who encodes a response removes them, because they would name other
+     * bytes than those that the client gets.
+     */
+    public static final List<AsciiString> TRAILERS_OF_BYTES =
+            List.of(CONTENT_DIGEST, REPR_DIGEST, DIGEST, HttpHeaderNames.CONTENT_MD5, HttpHeaderNames.ETAG);
 
     private ContentCoding() {}
 
     /**
      * Returns whether the content of a response to GET may be encoded. It must not if it has no
-     * body, if it is a range, if it is encoded already, or if the application has forbidden it.
+     * body, if it is a range, if it is encoded already, if it has a digest or announces {@link
+     * #TRAILERS_OF_BYTES}, or if the application has forbidden it.
      */
     public static boolean mayEncode(Http2Headers response) {
         int status = StatusCode.parse(response.status());
@@ -38,6 +51,11 @@ public final class ContentCoding {
         }
         for (int i = 0; i < FIXED_CONTENT.size(); i++) {
             if (response.contains(FIXED_CONTENT.get(i))) {
+                return false;
+            }
+        }
+        for (int i = 0; i < TRAILERS_OF_BYTES.size(); i++) {
+            if (lists(response, HttpHeaderNames.TRAILER, TRAILERS_OF_BYTES.get(i))) {
                 return false;
             }
         }

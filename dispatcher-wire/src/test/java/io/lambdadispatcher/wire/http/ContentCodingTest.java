@@ -43,6 +43,11 @@ class ContentCodingTest {
         "repr-digest, sha-256=:a=:",
         "digest, sha-256=a",
         "content-md5, a",
+        "trailer, content-digest",
+        "trailer, 'x,Repr-Digest\t'",
+        "trailer, 'digest , x'",
+        "trailer, Content-MD5",
+        "trailer, ETag",
         "cache-control, no-transform",
         "cache-control, 'public,No-Transform , max-age=1'",
     })
@@ -56,6 +61,12 @@ class ContentCodingTest {
     void should_encode_with_other_directives(String directive) {
         assertThat(ContentCoding.mayEncode(response("cache-control", directive)))
                 .isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"server-timing", "etags", "x-digest, content-type"})
+    void should_encode_with_other_trailers(String announced) {
+        assertThat(ContentCoding.mayEncode(response("trailer", announced))).isTrue();
     }
 
     @Test

@@ -45,8 +45,6 @@ final class EncodedResponse implements ResponseFilter {
     /** What the rules read of the request, as the application gets it. */
     private final FlatHeaders head;
 
-    private final boolean headRequest;
-
     /** The encoding that the client likes best; {@code null} = none. */
     private final @Nullable ContentEncoding chosen;
 
@@ -55,6 +53,9 @@ final class EncodedResponse implements ResponseFilter {
 
     /** {@code null} = the body passes through unchanged, or has ended. */
     private @Nullable ContentEncoder encoder;
+
+    /** Whether its headers, and so its trailers, are those of an encoded response. */
+    private boolean encoded;
 
     private ContentEncoder.Mode mode = ContentEncoder.Mode.GATHER;
     private long bytes;
@@ -68,7 +69,6 @@ final class EncodedResponse implements ResponseFilter {
         memory = filter.memory(request);
         head = HeaderCopy.ofRequest(request.headers());
         head.method(request.method());
-        headRequest = Methods.isHead(head.method());
         int index = AcceptEncoding.choose(head, policy.tokens());
         boolean none = index == AcceptEncoding.IDENTITY || ContentCoding.forbidsTransformation(head);
         chosen = none ? null : policy.encodings().get(index);
@@ -93,7 +93,7 @@ final class EncodedResponse implements ResponseFilter {
             }
         } else if (isCompressible(fields)) {
             ContentCoding.addVary(fields);
-            if (chosen != null && (headRequest || hasBody)) {
+            if (chosen != null && (isToHead() || hasBody)) {
                 begin(chosen, fields);
             }
         }
@@ -106,7 +106,7 @@ final class EncodedResponse implements ResponseFilter {
 
     /** The response to HEAD has the same headers as the response to GET. */
     private void begin(ContentEncoding encoding, FlatHeaders fields) {
-        if (!headRequest) {
+        if (!isToHead()) {
             encoder = newEncoder(encoding);
             if (encoder == null) {
                 return;
@@ -115,6 +115,11 @@ final class EncodedResponse implements ResponseFilter {
             mode = streams ? ContentEncoder.Mode.FLUSH : ContentEncoder.Mode.GATHER;
         }
         ContentCoding.encode(fields, encoding.ascii());
+        encoded = true;
+    }
+
+    private boolean isToHead() {
+        return Methods.isHead(head.method());
     }
 
     private @Nullable ContentEncoder newEncoder(ContentEncoding encoding) {
@@ -169,6 +174,13 @@ final class EncodedResponse implements ResponseFilter {
         } catch (RuntimeException | Error e) {
             last.release();
             throw e;
+        }
+    }
+
+    @Override
+    public void onTrailers(HeaderFields trailers) {
+        if (encoded) {
+            ContentCoding.TRAILERS_OF_BYTES.forEach(name -> trailers.remove(name.toString()));
         }
     }
 

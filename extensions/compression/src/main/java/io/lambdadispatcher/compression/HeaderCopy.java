@@ -23,7 +23,14 @@ final class HeaderCopy {
 
     /** What else they read of a response. */
     private static final List<String> READ_OF_RESPONSE = List.of(
-            "content-type", "content-range", "content-digest", "repr-digest", "digest", "content-md5", "cache-control");
+            "content-type",
+            "content-range",
+            "content-digest",
+            "repr-digest",
+            "digest",
+            "content-md5",
+            "trailer",
+            "cache-control");
 
     private HeaderCopy() {}
 

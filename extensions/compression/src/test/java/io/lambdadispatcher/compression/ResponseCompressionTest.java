@@ -109,6 +109,107 @@ class ResponseCompressionTest {
         assertThat(rig.function.returnedBytes).isEqualTo(2);
     }
 
+    /** A response whose head announces what it says of its bytes (RFC 9530, RFC 9110 section 8.8.3). */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "content-digest         | x",
+                "Repr-Digest            | x",
+                "DIGEST                 | x",
+                "content-md5            | x",
+                "ETag                   | x",
+                "x, content-digest      | server-timing",
+                "server-timing,\tetag ,x | y",
+                "server-timing          | x,repr-digest",
+            })
+    void should_leave_a_response_that_trailers_describe(String first, String second) {
+        String[] fields = {"content-type", JSON, "trailer", first, "trailer", second, "etag", "\"a\""};
+        FlatHeaders trailers = CompressionRig.headers("content-digest", "sha-256=:a=:", "etag", "\"a\"", "x", "y");
+        rig.respond(ContentEncoding.GZIP, fields);
+        assertThat(rig.head).isEqualTo(response(fields));
+        rig.function.response.onData(text("{}"), false);
+        rig.function.response.onTrailers(trailers);
+        assertThat(rig.body.toString(StandardCharsets.UTF_8)).isEqualTo("{}");
+        assertThat(rig.trailers).isEqualTo(trailers);
+        rig.takeAll();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"server-timing", "x-content-digest, etags", "grpc-status,digest-x"})
+    void should_compress_a_response_with_other_trailers(String announced) {
+        rig.respond(ContentEncoding.GZIP, "content-type", JSON, "trailer", announced);
+        assertThat(encodingAndVary()).isEqualTo("gzip accept-encoding");
+        assertThat(rig.head.get("trailer")).hasToString(announced);
+        rig.request.cancel(ErrorCode.CANCELLED);
+    }
+
+    private static FlatHeaders unannounced() {
+        return CompressionRig.headers(
+                "content-digest",
+                "sha-256=:a=:",
+                "content-digest",
+                "sha-512=:a=:",
+                "repr-digest",
+                "sha-256=:a=:",
+                "digest",
+                "sha-256=a",
+                "content-md5",
+                "a",
+                "etag",
+                "\"a\"",
+                "server-timing",
+                "db");
+    }
+
+    @ParameterizedTest
+    @EnumSource(ContentEncoding.class)
+    void should_remove_trailers_that_describe_other_bytes(ContentEncoding encoding) {
+        for (String content : List.of("{}", "")) {
+            CompressionRig rig = new CompressionRig();
+            rig.respond(encoding, "content-type", JSON);
+            if (!content.isEmpty()) {
+                rig.function.response.onData(text(content), false);
+            }
+            rig.function.response.onTrailers(unannounced());
+            assertThat(rig.decoded()).asString().isEqualTo(content);
+            assertThat(rig.trailers).isEqualTo(CompressionRig.headers("server-timing", "db"));
+            rig.takeAll();
+        }
+    }
+
+    /** It has the headers of an encoded response, too. */
+    @Test
+    void should_remove_trailers_that_describe_other_bytes_from_the_response_to_head() {
+        rig.open(policy(ContentEncoding.GZIP), "HEAD", "accept-encoding", "gzip");
+        rig.function.response.onHead(response("content-type", JSON), false);
+        rig.function.response.onTrailers(unannounced());
+        assertThat(encodingAndVary()).isEqualTo("gzip accept-encoding");
+        assertThat(rig.trailers).isEqualTo(CompressionRig.headers("server-timing", "db"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "200, gzip, content-encoding, br",
+        "200, gzip, content-length, 2",
+        "200, gzip, content-type, image/png",
+        "200, identity, x, y",
+        "206, gzip, content-range, bytes 0-1/9",
+    })
+    void should_keep_the_trailers_of_what_it_does_not_compress(
+            String status, String accepted, String name, String value) {
+        rig.open(policy(ContentEncoding.GZIP), "GET", "accept-encoding", accepted);
+        FlatHeaders head = response("content-type", JSON);
+        head.status(status);
+        head.set(name, value);
+        rig.function.response.onHead(head, false);
+        rig.function.response.onData(text("{}"), false);
+        rig.function.response.onTrailers(unannounced());
+        assertThat(rig.body.toString(StandardCharsets.UTF_8)).isEqualTo("{}");
+        assertThat(rig.trailers).isEqualTo(unannounced());
+        rig.takeAll();
+    }
+
     @Test
     void should_not_transform_if_the_client_forbids_it() {
         rig.open(policy(ContentEncoding.GZIP), "GET", "accept-encoding", "gzip", "cache-control", "no-transform");

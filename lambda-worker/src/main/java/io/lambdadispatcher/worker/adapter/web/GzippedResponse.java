@@ -145,6 +145,9 @@ final class GzippedResponse implements Response {
 
     @Override
     public void end(Http2Headers trailers) {
+        if (encoder != null) {
+            ContentCoding.TRAILERS_OF_BYTES.forEach(trailers::remove);
+        }
         finish();
         response.end(trailers);
     }

@@ -108,6 +108,30 @@ class GzippedResponseTest {
         }
     }
 
+    /** They describe the bytes that the application has sent (RFC 9530, RFC 9110 section 8.8.3). */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_send_no_false_trailers(boolean announced) throws Exception {
+        String trailers = "Content-Digest: sha-256=:a=:\r\nETag: \"a\"\r\nX-Sum: 9\r\n\r\n";
+        try (RawApp app = new RawApp(connection -> {
+                    connection.readHead();
+                    connection.write("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n"
+                            + (announced ? "Trailer: X-Sum, Content-Digest\r\n" : "")
+                            + "\r\n4\r\npart\r\n0\r\n"
+                            + trailers);
+                    connection.awaitEnd();
+                });
+                Harness harness = worker(app)) {
+            Gathered answer = harness.stream()
+                    .exchange(get("/").add("accept-encoding", "gzip").add("te", "trailers"));
+            assertThat(fields(answer)).isEqualTo(announced ? "null null" : "gzip accept-encoding");
+            assertThat(announced ? answer.text() : gunzip(answer.body())).isEqualTo("part");
+            assertThat(answer.trailers().get("x-sum")).hasToString("9");
+            assertThat(answer.trailers().contains("content-digest")).isEqualTo(announced);
+            assertThat(answer.trailers().contains("etag")).isEqualTo(announced);
+        }
+    }
+
     @Test
     void should_answer_head_with_the_headers_of_get() throws Exception {
         try (RawApp app = answering("Content-Type: text/plain\r\nETag: \"a\"\r\n", TEXT);
