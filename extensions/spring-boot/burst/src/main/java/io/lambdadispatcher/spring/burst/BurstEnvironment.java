@@ -2,7 +2,11 @@ package io.lambdadispatcher.spring.burst;
 
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.wire.tls.PemFile;
+import io.lambdadispatcher.wire.worker.PortKey;
 import io.lambdadispatcher.worker.config.WorkerConfig;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.HexFormat;
@@ -53,6 +57,8 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
             "port-header", "x-forwarded-port");
 
     private static final String TLS_CERTIFICATE = "lambda-dispatcher.public.tls.certificate";
+    private static final String WORKERS_CERTIFICATE = "lambda-dispatcher.workers.tls.certificate";
+    private static final String WORKER_TLS = "lambda-dispatcher.worker.tls";
     private static final String MANAGEMENT_PORT = "management.server.port";
     private static final String CONCURRENCY = PREFIX + ".base-concurrency";
     private static final String UNDERTOW_THREADS = "server.undertow.threads.worker";
@@ -137,6 +143,7 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
             // Otherwise, it would have the address of the web server.
             defaults.put("management.server.address", host);
         }
+        workerTls(environment, defaults);
         if (properties.isLocal()) {
             defaults.put("lambda-dispatcher.workers.host", "127.0.0.1");
         } else {
@@ -267,6 +274,35 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
                     "Set a port that no other program uses, or remove the property. The default is 8444.");
         }
         return (host.equals("0.0.0.0") || host.equals("::") ? "127.0.0.1" : host) + ":" + port;
+    }
+
+    /**
+     * Lets the worker of this process accept the worker port. Without these values, it accepts the
+     * key that follows from the secret.
+     */
+    private static void workerTls(ConfigurableEnvironment environment, Map<String, Object> defaults) {
+        String certificate = environment.getProperty(WORKERS_CERTIFICATE);
+        if (certificate == null
+                || environment.containsProperty(WORKER_TLS)
+                || environment.containsProperty(WORKER_TLS + "-trust-pem")) {
+            return;
+        }
+        // YAML reads an unquoted off as false.
+        if (certificate.equals("off") || certificate.equals("false")) {
+            defaults.put(WORKER_TLS, false);
+            return;
+        }
+        Path file =
+                Binder.get(environment).bind(WORKERS_CERTIFICATE, Path.class).get();
+        try {
+            PemFile chain = PemFile.read("certificate chain", file);
+            defaults.put(
+                    WORKER_TLS + "-fingerprint",
+                    PortKey.fingerprint(chain.chain().get(0).getPublicKey()));
+        } catch (UncheckedIOException | IllegalArgumentException e) {
+            // The dispatcher reads the file before the worker starts, and says what is wrong.
+            log.debug("{} is {}, which cannot be read", WORKERS_CERTIFICATE, file, e);
+        }
     }
 
     private static String secret() {

@@ -15,6 +15,8 @@ import io.lambdadispatcher.spring.worker.WorkerLimit;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.wire.testkit.FreePort;
+import io.lambdadispatcher.wire.worker.CertificateWriter;
+import io.lambdadispatcher.wire.worker.PortKey;
 import jakarta.servlet.http.HttpServletRequest;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -30,8 +32,13 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.net.http.WebSocket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyPair;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -46,6 +53,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -338,6 +346,37 @@ class BurstApplicationTest {
             Await.until("it is healthy", () -> status(health) == 200);
             assertThat(body(health)).contains("\"status\":\"UP\"");
         }
+    }
+
+    @Test
+    void should_connect_to_a_worker_port_without_tls() throws Exception {
+        try (ConfigurableApplicationContext application = run("lambda-dispatcher.workers.tls.certificate=off")) {
+            assertThat(application.getBean(Dispatcher.class).workerFingerprints())
+                    .isEmpty();
+            assertThat(body(request("/who").build())).isEqualTo("127.0.0.1 " + uri("/who"));
+        }
+    }
+
+    @Test
+    void should_connect_to_a_worker_port_with_a_certificate_of_its_own(@TempDir Path directory) throws Exception {
+        KeyPair keys = PortKey.of("not the secret of the application".getBytes(StandardCharsets.US_ASCII));
+        X509Certificate certificate =
+                CertificateWriter.selfSigned(keys, "elsewhere", Duration.ofDays(1), List.of(), List.of());
+        try (ConfigurableApplicationContext application = run(
+                "lambda-dispatcher.workers.tls.certificate=" + pem(directory, "CERTIFICATE", certificate.getEncoded()),
+                "lambda-dispatcher.workers.tls.key="
+                        + pem(directory, "PRIVATE KEY", keys.getPrivate().getEncoded()))) {
+            assertThat(application.getBean(Dispatcher.class).workerFingerprints())
+                    .containsExactly(PortKey.fingerprint(keys.getPublic()));
+            assertThat(body(request("/who").build())).isEqualTo("127.0.0.1 " + uri("/who"));
+        }
+    }
+
+    private static Path pem(Path directory, String label, byte[] der) throws IOException {
+        String lines = Base64.getMimeEncoder().encodeToString(der);
+        return Files.writeString(
+                directory.resolve(label + ".pem"),
+                "-----BEGIN " + label + "-----\n" + lines + "\n-----END " + label + "-----\n");
     }
 
     /** As if a dependency were slow. What exceeds the limit could go to launched workers. */

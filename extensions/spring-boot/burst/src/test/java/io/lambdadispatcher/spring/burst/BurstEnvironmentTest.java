@@ -173,6 +173,26 @@ class BurstEnvironmentTest {
                 "lambda-dispatcher.worker.secret=a secret for tests only");
     }
 
+    /** YAML reads an unquoted off as false. The dispatcher names a file that it cannot read. */
+    @ParameterizedTest
+    @CsvSource({
+        "off, any=any, false, not set",
+        "false, any=any, false, not set",
+        "off, lambda-dispatcher.worker.tls=true, true, not set",
+        "none.pem, any=any, not set, not set",
+        "none.pem, lambda-dispatcher.worker.tls-fingerprint=00, not set, 00",
+    })
+    void should_let_the_worker_of_the_base_accept_the_worker_port(
+            String certificate, String more, String tls, String fingerprint) {
+        assertProperties(
+                prepared(
+                        "lambda-dispatcher.burst.function=local",
+                        "lambda-dispatcher.workers.tls.certificate=" + certificate,
+                        more),
+                "lambda-dispatcher.worker.tls=" + tls,
+                "lambda-dispatcher.worker.tls-fingerprint=" + fingerprint);
+    }
+
     @ParameterizedTest
     @CsvSource({"LAMBDA_DISPATCHER_PAYLOAD", "AWS_LAMBDA_RUNTIME_API"})
     void should_be_a_worker_without_a_dispatcher_if_it_was_launched(String variable) {
