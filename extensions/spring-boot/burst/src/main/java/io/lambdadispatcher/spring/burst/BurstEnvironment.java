@@ -91,8 +91,10 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
             defaults.keySet().removeIf(environment::containsProperty);
             values.putAll(defaults);
         } else {
-            requireNoOther(environment);
-            log.info("The application serves alone, because {}.function is not set", PREFIX);
+            if (properties.function() == null) {
+                requireNoOther(environment);
+            }
+            log.info("The application serves alone, because {}.function has no value", PREFIX);
             values.put("lambda-dispatcher.enabled", environment.getProperty("lambda-dispatcher.enabled", "false"));
         }
         environment.getPropertySources().addFirst(new MapPropertySource(SOURCE, values));
@@ -311,15 +313,15 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
         return HexFormat.of().formatHex(secret);
     }
 
-    /** Without a function, other properties would have no effect. */
+    /** Without a function, other properties would have no effect, unless it is empty on purpose. */
     private static void requireNoOther(ConfigurableEnvironment environment) {
-        Map<String, Object> others = Binder.get(environment)
+        if (Binder.get(environment)
                 .bind(PREFIX, Bindable.mapOf(String.class, Object.class))
-                .orElse(Map.of());
-        if (others.keySet().stream().anyMatch(name -> !name.equals("function"))) {
+                .isBound()) {
             throw new BurstStartException(
                     PREFIX + ".function is not set, expected the name or ARN of a Lambda function, or local",
-                    "Set the property, or remove all properties that begin with " + PREFIX + ".");
+                    "Set the property, with an empty value if the application is to serve alone, or remove all"
+                            + " properties that begin with " + PREFIX + ".");
         }
     }
 }

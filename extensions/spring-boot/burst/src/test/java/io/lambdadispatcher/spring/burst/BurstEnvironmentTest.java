@@ -280,17 +280,23 @@ class BurstEnvironmentTest {
         assertProperties(prepared("lambda-dispatcher.burst.function=local", internal + before), internal + after);
     }
 
+    /** With an empty value, as a test of the application sets it, the other properties may stay. */
+    @ParameterizedTest
+    @CsvSource({"any=any, any=any", "lambda-dispatcher.burst.function=, lambda-dispatcher.burst.max-workers=5"})
+    void should_change_nothing_without_a_function(String function, String more) {
+        assertProperties(
+                prepared(function, more, "server.port=9000"),
+                "server.port=9000",
+                "server.address=not set",
+                "lambda-dispatcher.enabled=false",
+                "lambda-dispatcher.burst.role=not set");
+    }
+
     @Test
-    void should_change_nothing_without_a_function() {
-        for (String function : new String[] {"server.port=9000", "lambda-dispatcher.burst.function="}) {
-            ConfigurableEnvironment environment = prepared(function, "server.port=9000");
-            assertProperties(
-                    environment,
-                    "server.port=9000",
-                    "server.address=not set",
-                    "lambda-dispatcher.enabled=false",
-                    "lambda-dispatcher.burst.role=not set");
-        }
+    void should_demand_a_function_if_another_property_needs_it() {
+        assertThatThrownBy(() -> prepared("lambda-dispatcher.burst.max-workers=5"))
+                .hasMessage("lambda-dispatcher.burst.function is not set, expected the name or ARN of a Lambda"
+                        + " function, or local");
     }
 
     @ParameterizedTest
@@ -300,7 +306,6 @@ class BurstEnvironmentTest {
             lambda-dispatcher.workers.port=0           | lambda-dispatcher.workers.port is 0, expected 1 to 65535, because the base connects to it
             server.ssl.bundle=web                      | server.ssl.bundle is set, expected no TLS in the application's own web server, which only the dispatcher reaches
             server.tomcat.remoteip.remote-ip-header=x-real-ip | server.tomcat.remoteip.remote-ip-header is x-real-ip, expected x-forwarded-for, because the dispatcher writes this
-            lambda-dispatcher.burst.function=          | lambda-dispatcher.burst.function is not set, expected the name or ARN of a Lambda function, or local
             """)
     void should_name_property_value_and_expectation_and_say_what_to_do(String property, String error) {
         assertThatThrownBy(() -> prepared(
