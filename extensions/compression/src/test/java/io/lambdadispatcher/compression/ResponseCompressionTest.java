@@ -109,7 +109,7 @@ class ResponseCompressionTest {
         assertThat(rig.function.returnedBytes).isEqualTo(2);
     }
 
-    /** A response whose head announces what it says of its bytes (RFC 9530, RFC 9110 section 8.8.3). */
+    /** The head announces what the response says of its bytes (RFC 9530, RFC 9110 8.8.3). */
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',

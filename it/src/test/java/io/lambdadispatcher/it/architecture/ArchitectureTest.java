@@ -54,7 +54,7 @@ class ArchitectureTest {
     private static final long MOST_LINES = 600;
 
     /** Messages to a fleet, and requests and responses without types of Netty, came last. */
-    private static final long MOST_CORE_LINES = 46_266;
+    private static final long MOST_CORE_LINES = 46_320;
 
     private static final long MOST_MUTABLE_FIELDS = 18;
     private static final JavaClasses CLASSES = classes();
