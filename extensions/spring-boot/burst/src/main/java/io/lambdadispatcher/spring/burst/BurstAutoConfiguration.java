@@ -56,7 +56,7 @@ public class BurstAutoConfiguration {
     @Bean
     @ConditionalOnProperty(name = "lambda-dispatcher.burst.function", havingValue = "local")
     @ConditionalOnMissingBean
-    WorkerLauncher localWorkers(ApplicationArguments arguments) {
+    WorkerLauncher burstLocalWorkers(ApplicationArguments arguments) {
         return SameProgramLauncher.of(arguments.getSourceArgs());
     }
 
@@ -77,7 +77,7 @@ public class BurstAutoConfiguration {
     }
 
     @Bean
-    BaseOrder baseOrder(ObjectProvider<Dispatcher> dispatcher) {
+    BaseOrder burstBaseOrder(ObjectProvider<Dispatcher> dispatcher) {
         return new BaseOrder(dispatcher);
     }
 

@@ -464,10 +464,11 @@ class BurstApplicationTest {
                     .hasStackTraceContaining("cannot listen on")
                     .hasStackTraceContaining(String.valueOf(taken.getLocalPort()));
         }
-        assertThat(((Dispatcher) beans.get("dispatcher"))
+        assertThat(((Dispatcher) beans.get("lambdaDispatcher"))
                         .close(Duration.ofDays(1))
                         .toCompletableFuture())
                 .isDone();
-        assertThat(((SmartLifecycle) beans.get("workerLifecycle")).isRunning()).isFalse();
+        assertThat(((SmartLifecycle) beans.get("lambdaWorkerLifecycle")).isRunning())
+                .isFalse();
     }
 }

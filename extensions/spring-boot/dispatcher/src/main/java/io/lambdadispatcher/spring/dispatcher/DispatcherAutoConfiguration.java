@@ -50,7 +50,7 @@ public class DispatcherAutoConfiguration {
     @Bean
     @Lazy
     @ConditionalOnMissingBean
-    Dispatcher dispatcher(
+    Dispatcher lambdaDispatcher(
             DispatcherProperties properties,
             ObjectProvider<FunctionOptions> functions,
             ObjectProvider<RequestRouter> router,
@@ -85,14 +85,14 @@ public class DispatcherAutoConfiguration {
     }
 
     @Bean
-    DispatcherLifecycle dispatcherLifecycle(
+    DispatcherLifecycle lambdaDispatcherLifecycle(
             ApplicationContext application, ObjectProvider<Dispatcher> dispatcher, DispatcherProperties properties) {
         return new DispatcherLifecycle(
                 application, dispatcher, properties.shutdown().grace());
     }
 
     @Bean
-    DispatcherLifecycle.PublicPorts dispatcherPublicPorts(DispatcherLifecycle lifecycle) {
+    DispatcherLifecycle.PublicPorts lambdaDispatcherPublicPorts(DispatcherLifecycle lifecycle) {
         return new DispatcherLifecycle.PublicPorts(lifecycle);
     }
 

@@ -460,6 +460,14 @@ class DispatcherAutoConfigurationTest {
                         .containsExactly("own"));
     }
 
+    /** For example a dispatcher of parcels. */
+    @Test
+    void should_leave_beans_with_common_names_alone() {
+        runner.withBean("dispatcher", String.class, () -> "of parcels")
+                .withBean("dispatcherLifecycle", String.class, () -> "hired and fired")
+                .run(context -> assertThat(context).hasNotFailed().hasSingleBean(Dispatcher.class));
+    }
+
     @Test
     void should_be_down_while_no_worker_is_ready() {
         runner.run(context -> {

@@ -38,7 +38,7 @@ import org.springframework.core.type.AnnotatedTypeMetadata;
 public class WorkerAutoConfiguration {
 
     @Bean
-    WorkerLifecycle workerLifecycle(ConfigurableApplicationContext application, WorkerProperties properties) {
+    WorkerLifecycle lambdaWorkerLifecycle(ConfigurableApplicationContext application, WorkerProperties properties) {
         Map<String, String> variables = LocalServer.variables(application.getEnvironment());
         return new WorkerLifecycle(application, new WorkerSettings(properties, variables), System::exit);
     }

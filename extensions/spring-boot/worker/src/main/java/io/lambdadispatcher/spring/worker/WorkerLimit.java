@@ -9,8 +9,9 @@ import io.lambdadispatcher.worker.Worker;
 @FunctionalInterface
 public interface WorkerLimit {
     /**
-     * Does what {@link Worker#limit} does, for the worker of this process. It has no effect on AWS
-     * Lambda, and in an application that runs without a worker.
+     * Does what {@link Worker#limit} does, for the worker of this process, also if a dispatcher has
+     * launched the process on its own machine. It has no effect on AWS Lambda, and in an
+     * application that runs without a worker.
      *
      * @param requests 1 or more
      * @throws IllegalArgumentException for other numbers

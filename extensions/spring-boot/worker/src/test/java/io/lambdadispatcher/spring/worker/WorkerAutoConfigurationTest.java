@@ -53,6 +53,18 @@ class WorkerAutoConfigurationTest {
         runner.run(context -> context.getBean(WorkerLimit.class).limit(1));
     }
 
+    /** Their names are those that a shop with workers of its own may choose, too. */
+    @Test
+    void should_leave_beans_of_the_application_alone() {
+        WorkerLimit own = requests -> {};
+        runner.withPropertyValues(COMPLETE)
+                .withBean("workerLimit", String.class, () -> "5 a day")
+                .withBean("workerLifecycle", String.class, () -> "hired and fired")
+                .run(context -> assertThat(context).hasNotFailed().hasSingleBean(WorkerLimit.class));
+        runner.withBean(WorkerLimit.class, () -> own)
+                .run(context -> assertThat(context.getBean(WorkerLimit.class)).isSameAs(own));
+    }
+
     @Test
     void should_warn_of_a_misspelt_property_because_no_worker_may_start(CapturedOutput output) {
         runner.withPropertyValues(
