@@ -213,7 +213,7 @@ final class FilterContext implements RequestContext {
 
     @Override
     public boolean isBreakerOpen() {
-        return current != null && current.stage().isBreakerOpen(policy);
+        return current != null && current.stage.isBreakerOpen(policy);
     }
 
     @Override
@@ -261,8 +261,7 @@ final class FilterContext implements RequestContext {
 
     @Override
     public void fork(String method, Function<RequestContext, ResponseFilter> follower) {
-        FilterStage stage =
-                Objects.requireNonNull(current, "the filter that decides").stage();
+        FilterStage stage = Objects.requireNonNull(current, "the filter that decides").stage;
         TrafficPolicy its = policy;
         Http2Headers own = new FlatHeaders().add(head);
         own.method(AsciiString.of(method)).remove(HttpHeaderNames.CONTENT_LENGTH);

@@ -97,7 +97,7 @@ record FilterStage(
         @Override
         public RequestSink open(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy policy) {
             if (response instanceof FilteredRequest outer) {
-                FilterContext context = outer.context();
+                FilterContext context = outer.context;
                 context.setFunction(function);
                 TrafficPolicy rest = context.routed(policy);
                 return next.open(context.passOn(), end, response, rest);
@@ -135,7 +135,7 @@ record FilterStage(
             return next.open(head, end, response, policy);
         }
         FilterContext context =
-                response instanceof FilteredRequest outer ? outer.context() : new FilterContext(head, response, home);
+                response instanceof FilteredRequest outer ? outer.context : new FilterContext(head, response, home);
         context.setFunction(function);
         FilteredRequest request = new FilteredRequest(this, context, end, response, policy);
         request.decideBy(() -> filter.onRequest(context));

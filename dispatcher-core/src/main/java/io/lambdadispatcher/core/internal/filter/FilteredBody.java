@@ -75,7 +75,7 @@ abstract class FilteredBody {
         try {
             its = filter == null ? 0 : Math.max(0, filter.heldBytes());
         } catch (Throwable e) {
-            owner.stage().warn(e); // All clients of the event loop are measured in one turn.
+            owner.stage.warn(e); // All clients of the event loop are measured in one turn.
         }
         return its + (rest == null ? 0 : rest.readableBytes());
     }
@@ -127,7 +127,7 @@ abstract class FilteredBody {
         part(all.readRetainedSlice(bytes), false, true);
         if (rest != null) {
             try {
-                owner.stage().loop().execute(this::nextTurn);
+                owner.stage.loop().execute(this::nextTurn);
             } catch (RejectedExecutionException e) {
                 owner.failPassed(e); // The embedding program has ended the event loop.
             }

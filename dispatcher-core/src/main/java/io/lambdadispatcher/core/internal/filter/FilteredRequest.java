@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.filter;
 import io.lambdadispatcher.core.internal.exchange.ExchangeReport;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.exchange.UnsentExchange;
 import io.lambdadispatcher.core.observe.Substitute;
@@ -41,8 +42,8 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     /** Memory of this object and its headers, as an estimate. */
     private static final int HELD_BYTES = 2048;
 
-    private final FilterStage stage;
-    private final FilterContext context;
+    final FilterStage stage;
+    final FilterContext context;
     /** Another one if the client has left, and the filter wants its response. */
     private ResponseSink outer;
 
@@ -88,14 +89,6 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         requestEnded = end;
         startNanos = stage.loop().ticker().nanoTime();
         context.enter(this, policy, !end);
-    }
-
-    FilterContext context() {
-        return context;
-    }
-
-    FilterStage stage() {
-        return stage;
     }
 
     private long waitedNanos() {
@@ -418,6 +411,12 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     @Override
     public ResponseSink outer() {
         return outer;
+    }
+
+    /** After an answer, the client's side may serve another request. */
+    @Override
+    public Requester requester() {
+        return state == State.ENDED ? context.requester() : outer.requester();
     }
 
     @Override

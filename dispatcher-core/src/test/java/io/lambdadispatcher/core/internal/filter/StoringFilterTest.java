@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
+import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.Affinity;
@@ -24,6 +25,8 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -61,10 +64,11 @@ class StoringFilterTest {
     private static final class Client extends SilentClient {
         private final StringBuilder log = new StringBuilder();
         private @Nullable Http2Headers head;
+        private @Nullable SocketAddress address;
 
         @Override
         public Requester requester() {
-            return Requester.named("the client's key");
+            return new Requester.Known("the client's key", address, ClientProtocol.HTTP_2);
         }
 
         @Override
@@ -217,6 +221,23 @@ class StoringFilterTest {
         assertThat(SilentClient.endOf(call.response, null).substitute()).isEqualTo(Substitute.STALE);
         assertThat(asked).containsExactly("500 null");
         assertThat(seen).containsExactly("end null");
+    }
+
+    /** An ended stream of HTTP/2 serves the next request while the function still sends. */
+    @Test
+    void should_report_the_client_of_the_replaced_response_and_not_of_the_next_request() {
+        SocketAddress first = InetSocketAddress.createUnresolved("first", 1);
+        client.address = first;
+        open(replacing(new ArrayList<>()));
+        function.only().respond(404, false);
+        assertThat(function.only().response.requester().remoteAddress()).isEqualTo(first);
+
+        function.calls.clear();
+        open(replacing(new ArrayList<>()));
+        function.only().response.onHead(new DefaultHttp2Headers().status("500").set("content-length", "5"), false);
+        client.address = InetSocketAddress.createUnresolved("second", 1);
+        assertThat(function.only().response.requester().remoteAddress()).isEqualTo(first);
+        function.only().response.onData(ascii("error"), true);
     }
 
     /** Also one that a handler may have worked on, of which {@code onRefused} is not told. */
