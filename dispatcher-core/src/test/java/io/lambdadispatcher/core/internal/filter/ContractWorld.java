@@ -442,6 +442,12 @@ final class ContractWorld {
             check(received <= clients.get(client).sent, name + " got more than its client sent");
         }
 
+        private void endRequest() {
+            ended = true;
+            int all = clients.get(client).sent;
+            check(received == all, name + " got " + received + " of " + all + " bytes of its request");
+        }
+
         @Override
         public void data(ByteBuf data, boolean end) {
             if (isOver()) {
@@ -451,7 +457,9 @@ final class ContractWorld {
             note(name, "got " + data.readableBytes() + (end ? "$" : ""));
             request(data);
             untaken.add(data);
-            ended = end;
+            if (end) {
+                endRequest();
+            }
             if (oneIn(5)) {
                 act();
             }
@@ -462,7 +470,7 @@ final class ContractWorld {
             if (!isOver()) {
                 note(name, "got trailers$");
                 check(!ended, name + " got trailers after the end of its request");
-                ended = true;
+                endRequest();
                 if (oneIn(5)) {
                     act();
                 }
