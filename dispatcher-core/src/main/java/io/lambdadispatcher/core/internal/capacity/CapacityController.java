@@ -468,9 +468,7 @@ public final class CapacityController {
             }
         }
         // What this process serves itself is no need that others could serve.
-        int own =
-                workers.base(worker -> worker.id.startsWith(WorkerLives.IN_PROCESS_PREFIX) ? worker.concurrency() : 0);
-        double needed = Math.max(0, target.neededStreams() - own);
+        double needed = Math.max(target.tunnels(), target.neededStreams() - workers.inProcess());
         return new FleetReport(workers.ids(), needed, plan.ungranted(), uses, rollout.proposal());
     }
 

@@ -12,8 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param serviceNanos total time for which completed exchanges had a worker stream
  * @param busy exchanges in flight
  * @param pending requests that are queued for a worker stream
- * @param notInProcess tunnels, waiting or open, that the handler in process does not serve; 0 = the
- *     function has none
+ * @param tunnels those that the handler in process does not serve, if there is one
  * @param taken worker streams that other dispatchers use, as workers say when they refuse a
  *     request because of them. It fades within some tenths of a second without a refusal
  * @param serviceTimes durations of the exchanges that ended since the previous sample. Not changed
@@ -26,10 +25,24 @@ public record Demand(
         long serviceNanos,
         int busy,
         int pending,
-        int notInProcess,
+        Tunnels tunnels,
         int taken,
         ServiceTimes serviceTimes,
         @Nullable List<WorkerDemand> workers) {
+
+    /**
+     * WebSockets that only some of the workers serve.
+     *
+     * @param open counted in {@link #busy}, too
+     * @param waiting not counted in {@link #pending}
+     */
+    public record Tunnels(int open, int waiting) {
+        public static final Tunnels NONE = new Tunnels(0, 0);
+
+        public Tunnels plus(Tunnels other) {
+            return new Tunnels(open + other.open, waiting + other.waiting);
+        }
+    }
 
     /**
      * The demand of one worker, or of one of its connections. Totals count from its connection.

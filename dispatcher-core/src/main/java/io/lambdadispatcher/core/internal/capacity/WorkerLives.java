@@ -184,6 +184,11 @@ public final class WorkerLives {
         return sum;
     }
 
+    /** Returns how many exchanges the handler in process can serve at once; 0 = there is none. */
+    int inProcess() {
+        return base(worker -> worker.id.startsWith(IN_PROCESS_PREFIX) ? worker.concurrency() : 0);
+    }
+
     /**
      * Returns the version that most ready workers of a kind state; empty if most state none.
      *

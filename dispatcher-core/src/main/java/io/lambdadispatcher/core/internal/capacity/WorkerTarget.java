@@ -38,6 +38,7 @@ final class WorkerTarget {
     private long arrivedBefore;
     private double neededStreams;
     private double launchedStreams;
+    private int tunnels;
     private int affordable = Integer.MAX_VALUE;
     private int needed;
     private int wanted;
@@ -90,7 +91,11 @@ final class WorkerTarget {
         double excessive = base == 0
                 ? neededStreams + fleet.streams()
                 : excess.calculate(load.lastingStreams() + elsewhere, all, base, base * utilization());
-        launchedStreams = Math.max(excessive, demand.notInProcess());
+        // Other base workers serve tunnels, too. Those that wait have found no room there.
+        tunnels = Math.max(0, demand.tunnels().open() + workers.inProcess() - base)
+                + demand.tunnels().waiting();
+        launchedStreams =
+                tunnels == 0 ? excessive : Math.max(excessive + demand.tunnels().waiting(), tunnels + fleet.streams());
         double missing = launchedStreams == 0 ? 0 : withheld;
         needed = (int) Math.min(Integer.MAX_VALUE, Math.ceil((launchedStreams + missing) / exchangesPerWorker));
         boolean spares = neededStreams + fleet.streams() > 0 || policy.minWorkers() > 0;
@@ -148,6 +153,11 @@ final class WorkerTarget {
     /** Returns how many worker streams the clients of this dispatcher need. */
     double neededStreams() {
         return neededStreams;
+    }
+
+    /** Returns how many of them no base worker serves, because they are tunnels. */
+    int tunnels() {
+        return tunnels;
     }
 
     /** Returns how many worker streams are needed beside the base, or without it. */

@@ -132,12 +132,14 @@ public final class GroupHealth {
 
     /**
      * Returns the time to the first byte above which an exchange is slow: four times that of the
-     * median worker, and 100 ms more, of the slower kind. So a worker is not slow because a service
-     * is that all workers use. {@link Long#MAX_VALUE} = not known.
+     * median worker, and 100 ms more, in a small group of the slower kind. So a lone worker is not
+     * slow because a service is that all workers use. {@link Long#MAX_VALUE} = not known.
      */
     long slowNanos() {
         GroupHealth others = other;
-        return others != null && others.isKnown() ? Math.max(slowNanos, others.slowNanos) : slowNanos;
+        return others != null && others.isKnown() && size < FEWEST_WORKERS
+                ? Math.max(slowNanos, others.slowNanos)
+                : slowNanos;
     }
 
     private boolean isKnown() {
@@ -196,7 +198,9 @@ public final class GroupHealth {
     public synchronized boolean setOpen(Collection<String> workerIds) {
         open = Set.copyOf(workerIds);
         size = open.size();
-        slowNanos = size == 0 ? Long.MAX_VALUE : slowNanos;
+        GroupHealth others = other;
+        // Those that come next are compared with the other kind, or else with the past.
+        slowNanos = size == 0 && others != null && others.size > 0 ? Long.MAX_VALUE : slowNanos;
         ejected.retainAll(open);
         return update();
     }

@@ -59,7 +59,7 @@ public final class FunctionPool {
      */
     final AtomicInteger pending = new AtomicInteger();
 
-    /** Requests of all shards that wait for their client's share or their session's worker. */
+    /** Requests of all shards that wait for something else than any stream: {@link SetAside}. */
     final AtomicInteger setAside = new AtomicInteger();
 
     final AtomicInteger streams = new AtomicInteger();
@@ -71,7 +71,6 @@ public final class FunctionPool {
     final RequestAdmission admission;
     final OpenWorkers openWorkers = new OpenWorkers(this);
 
-    /** The worker that serves no WebSockets; {@code null} = each worker does. */
     final PriorityShares priorities = new PriorityShares();
 
     /**
@@ -139,12 +138,12 @@ public final class FunctionPool {
 
     /**
      * Returns whether the exchange is a WebSocket that the handler in process does not serve, but
-     * another worker may, which is open or will be launched.
+     * another worker may, which is open or can be launched, if perhaps not now.
      */
     boolean isForOtherWorkers(Exchange exchange) {
         return openWorkers.inProcess() != null
                 && exchange.asksForTunnel()
-                && (launches() || openWorkers.isAnyNotInProcess());
+                && (launching != null && options.capacity().maxWorkers() > 0 || openWorkers.isAnyNotInProcess());
     }
 
     public OpenWorkers openWorkers() {

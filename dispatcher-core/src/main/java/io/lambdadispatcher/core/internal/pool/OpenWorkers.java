@@ -248,10 +248,9 @@ public final class OpenWorkers {
      */
     @Nullable
     PooledConnection leastBusyNotInProcess(List<String> tried, long nowNanos) {
-        PooledConnection least = leastBusyExcept(each -> false, tried, true, nowNanos);
-        return least == null
-                ? leastBusyExcept(each -> each.workerId().equals(inProcess), List.of(), true, nowNanos)
-                : least;
+        Predicate<PooledConnection> excluded = each -> each.workerId().equals(inProcess);
+        PooledConnection least = leastBusyExcept(excluded, tried, true, nowNanos);
+        return least == null ? leastBusyExcept(excluded, List.of(), true, nowNanos) : least;
     }
 
     /** Returns whether a connection has room whose worker is not replaced soon. */

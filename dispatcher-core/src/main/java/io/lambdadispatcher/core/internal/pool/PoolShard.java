@@ -349,9 +349,10 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     Demand sample(boolean withWorkers) {
         assert loop.inEventLoop();
         int busy = inFlight.size() + tunnels.size();
-        int notInProcess = pool.openWorkers.inProcess() == null ? 0 : tunnels.size() + queue.waitingTunnels();
-        return totals.sample(
-                busy, queue.pending(), notInProcess, workers.taken(), withWorkers ? workers.sample() : null);
+        Demand.Tunnels others = pool.openWorkers.inProcess() == null
+                ? Demand.Tunnels.NONE
+                : new Demand.Tunnels(tunnels.size(), queue.waitingTunnels());
+        return totals.sample(busy, queue.pending(), others, workers.taken(), withWorkers ? workers.sample() : null);
     }
 
     // What an exchange asks its owner.

@@ -34,7 +34,7 @@ final class Sampling {
         for (PoolShard shard : shards) {
             if (!Loops.execute(shard.loop(), () -> add(shard.sample(withWorkers)))) {
                 // The embedding program has shut down that event loop and all its requests.
-                add(new Demand(0, 0, 0, 0, 0, 0, 0, new ServiceTimes(), null));
+                add(new Demand(0, 0, 0, 0, 0, Demand.Tunnels.NONE, 0, new ServiceTimes(), null));
             }
         }
         return whole;
@@ -57,7 +57,7 @@ final class Sampling {
         long serviceNanos = 0;
         int busy = 0;
         int pending = 0;
-        int notInProcess = 0;
+        Demand.Tunnels tunnels = Demand.Tunnels.NONE;
         int taken = 0;
         ServiceTimes serviceTimes = new ServiceTimes();
         Map<String, WorkerDemand> workers = new LinkedHashMap<>();
@@ -67,7 +67,7 @@ final class Sampling {
             serviceNanos += part.serviceNanos();
             busy += part.busy();
             pending += part.pending();
-            notInProcess += part.notInProcess();
+            tunnels = tunnels.plus(part.tunnels());
             taken += part.taken();
             serviceTimes.addAll(part.serviceTimes());
             if (part.workers() != null) {
@@ -80,7 +80,7 @@ final class Sampling {
                 serviceNanos,
                 busy,
                 pending,
-                notInProcess,
+                tunnels,
                 taken,
                 serviceTimes,
                 withWorkers ? List.copyOf(workers.values()) : null);

@@ -56,9 +56,9 @@ final class ShardTotals {
      *
      * @param workers {@code null} if the sample has no workers
      */
-    Demand sample(int busy, int pending, int notInProcess, int taken, @Nullable List<WorkerDemand> workers) {
+    Demand sample(int busy, int pending, Demand.Tunnels tunnels, int taken, @Nullable List<WorkerDemand> workers) {
         ServiceTimes recent = serviceTimes;
         serviceTimes = new ServiceTimes();
-        return new Demand(arrived, completed, serviceNanos, busy, pending, notInProcess, taken, recent, workers);
+        return new Demand(arrived, completed, serviceNanos, busy, pending, tunnels, taken, recent, workers);
     }
 }

@@ -30,6 +30,8 @@ class BaseTest {
     /** Streams of a launched worker, as by default. */
     private static final int STREAMS = 100;
 
+    private static final String IN_PROCESS = WorkerLives.IN_PROCESS_PREFIX + "1";
+
     private static final int TENTHS_OF_START = 10;
 
     private CapacityController controller = controller(CapacityPolicy.between(0, 20));
@@ -44,7 +46,7 @@ class BaseTest {
     private final Map<String, Integer> limits = new HashMap<>();
     private int busy;
     private int pending;
-    private int notInProcess;
+    private Demand.Tunnels tunnels = Demand.Tunnels.NONE;
     /** Streams that other dispatchers use, as the workers say. */
     private int taken;
 
@@ -84,7 +86,7 @@ class BaseTest {
                         (arrived - busy - pending) * SECOND / 5,
                         busy,
                         pending,
-                        notInProcess,
+                        tunnels,
                         taken,
                         new ServiceTimes(),
                         List.copyOf(workers.values())),
@@ -141,21 +143,55 @@ class BaseTest {
     /** A handler in process serves no WebSockets, however idle it is. */
     @Test
     void should_launch_for_websockets_that_the_base_does_not_serve_and_keep_the_worker_for_them() {
-        connect("base", 100);
+        connect(IN_PROCESS, 100);
         traffic(5, 20);
         assertThat(launched).isEmpty();
 
-        notInProcess = 1;
+        tunnels = new Demand.Tunnels(0, 1);
         look();
         assertThat(launched).hasSize(1);
+        tunnels = new Demand.Tunnels(1, 0);
         startAll();
         traffic(5, 300);
         assertThat(launched).hasSize(1);
         assertThat(drained).isEmpty();
 
-        notInProcess = 0;
+        tunnels = Demand.Tunnels.NONE;
         traffic(5, 300);
         assertThat(drained).hasSize(1);
+    }
+
+    @Test
+    void should_launch_for_waiting_websockets_beside_ordinary_requests() {
+        connect(IN_PROCESS, 10);
+        arrived = 110;
+        busy = 110;
+        look();
+        assertThat(launched).hasSize(1);
+        tunnels = new Demand.Tunnels(0, 1);
+        look();
+        assertThat(launched).hasSize(2);
+    }
+
+    @Test
+    void should_launch_no_workers_for_websockets_that_other_base_workers_serve() {
+        connect(IN_PROCESS, 100);
+        connect("base", 50);
+        arrived = 40;
+        busy = 40;
+        tunnels = new Demand.Tunnels(40, 0);
+        look();
+        assertThat(launched).isEmpty();
+    }
+
+    /** They are counted among those of the fleet, of which others need as many. */
+    @Test
+    void should_launch_for_websockets_although_others_of_the_fleet_have_launched() {
+        connect(IN_PROCESS, 100);
+        fleet = new FleetView(STREAMS, 1, true, true, 10, null);
+        tunnels = new Demand.Tunnels(0, 1);
+        look();
+        assertThat(launched).hasSize(1);
     }
 
     /** The sample that lists workers comes once a second. Before it, the base counted as 100. */

@@ -81,7 +81,8 @@ class CapacityControllerTest {
     }
 
     private Demand demand() {
-        return new Demand(arrived, completed, serviceNanos, busy, pending, 0, 0, new ServiceTimes(), workers);
+        return new Demand(
+                arrived, completed, serviceNanos, busy, pending, Demand.Tunnels.NONE, 0, new ServiceTimes(), workers);
     }
 
     private void pass(Duration time) {
@@ -957,7 +958,7 @@ class CapacityControllerTest {
 
         controller.evaluate(
                 now,
-                new Demand(0, 0, 0, 0, 0, 0, 0, new ServiceTimes(), List.of()),
+                new Demand(0, 0, 0, 0, 0, Demand.Tunnels.NONE, 0, new ServiceTimes(), List.of()),
                 new FleetView(0, 1, true, true, 0, null));
         assertThat(controller.pause(now)).isNull();
     }

@@ -254,7 +254,7 @@ class DownstreamPropertyTest {
                             numbers * SECOND / 10,
                             busy,
                             wantedStreams - busy,
-                            0,
+                            Demand.Tunnels.NONE,
                             0,
                             new ServiceTimes(),
                             withWorkers ? workers : null),

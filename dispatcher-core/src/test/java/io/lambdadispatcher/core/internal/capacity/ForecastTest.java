@@ -150,7 +150,15 @@ class ForecastTest {
             }
             long completed = arrived - busy - pending;
             Demand demand = new Demand(
-                    arrived, completed, completed * SECOND / 5, busy, pending, 0, 0, new ServiceTimes(), seen);
+                    arrived,
+                    completed,
+                    completed * SECOND / 5,
+                    busy,
+                    pending,
+                    Demand.Tunnels.NONE,
+                    0,
+                    new ServiceTimes(),
+                    seen);
             Plan plan = controller.evaluate(now, demand, FleetView.ALONE);
             for (Plan.Launch launch : plan.launches()) {
                 String id = "w" + launches++;

@@ -145,7 +145,7 @@ class RolloutTest {
                     .forEach(id -> demands.add(new WorkerDemand(id, 1, 1, 1, baseRequests, failed, null, 0, null)));
             carryOut(controller.evaluate(
                     now,
-                    new Demand(busy == 0 ? 0 : now, 0, 0, busy, 0, 0, 0, new ServiceTimes(), demands),
+                    new Demand(busy == 0 ? 0 : now, 0, 0, busy, 0, Demand.Tunnels.NONE, 0, new ServiceTimes(), demands),
                     FleetView.ALONE));
             int ready =
                     (int) workers.values().stream().filter(each -> each.ready).count() - ended.size();

@@ -78,7 +78,8 @@ class ScheduleTest {
                     .filter(id -> isReady(id))
                     .map(id -> new WorkerDemand(id, STREAMS, 0, 0, 0, 0, null, 0, null))
                     .toList();
-            Demand demand = new Demand(arrived, arrived, arrived * SECOND / 5, busy, 0, 0, 0, new ServiceTimes(), seen);
+            Demand demand = new Demand(
+                    arrived, arrived, arrived * SECOND / 5, busy, 0, Demand.Tunnels.NONE, 0, new ServiceTimes(), seen);
             Plan plan = controller.evaluate(now, demand, fleet);
             plan.launches().forEach(launch -> {
                 String id = "w" + launches++;

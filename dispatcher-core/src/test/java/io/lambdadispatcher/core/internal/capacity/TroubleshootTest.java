@@ -123,7 +123,7 @@ class TroubleshootTest {
 
     private void look() {
         Plan plan = controller.evaluate(
-                now, new Demand(0, 0, 0, 0, 0, 0, 0, new ServiceTimes(), List.of()), FleetView.ALONE);
+                now, new Demand(0, 0, 0, 0, 0, Demand.Tunnels.NONE, 0, new ServiceTimes(), List.of()), FleetView.ALONE);
         plan.kills().forEach(kill -> said.add(kill.reason()));
         for (Plan.Launch launch : plan.launches()) {
             launched.add("w" + launched.size());

@@ -56,7 +56,9 @@ class WorkerReasonsTest {
     private void second() {
         now += SECOND;
         carryOut(controller.evaluate(
-                now, new Demand(arrived, 0, 0, busy, pending, 0, 0, new ServiceTimes(), samples), FleetView.ALONE));
+                now,
+                new Demand(arrived, 0, 0, busy, pending, Demand.Tunnels.NONE, 0, new ServiceTimes(), samples),
+                FleetView.ALONE));
     }
 
     private void ready(int worker, long deadlineNanos) {

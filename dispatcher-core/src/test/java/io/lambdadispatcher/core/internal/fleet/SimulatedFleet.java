@@ -536,7 +536,7 @@ final class SimulatedFleet {
                     (long) serviceNanos,
                     busy,
                     pending,
-                    0,
+                    Demand.Tunnels.NONE,
                     0,
                     new ServiceTimes(),
                     list);

@@ -86,8 +86,10 @@ class BaseFirstTest extends OnTwoLoops {
                 FunctionOptions.builder("f")
                         .streamsPerConnection(STREAMS)
                         .queue(100, Duration.ofSeconds(10))
-                        .capacity(
-                                CapacityPolicy.builder().targetUtilization(0.8).build())
+                        .capacity(CapacityPolicy.builder()
+                                .workers(0, 10)
+                                .targetUtilization(0.8)
+                                .build())
                         .traffic(TrafficPolicy.builder().affinity(affinity).build())
                         .build(),
                 eventLoops(),

@@ -303,7 +303,7 @@ final class DispatchPath implements Path {
                 serviceNanos,
                 busy,
                 waiting.size(),
-                0,
+                Demand.Tunnels.NONE,
                 0,
                 sinceLast,
                 withWorkers

@@ -283,7 +283,16 @@ final class FleetRun {
                                     0,
                                     null))
                             .toList();
-            return new Demand(arrived, completed, serviceNanos, busy, waiting.size(), 0, taken(), sinceLast, demands);
+            return new Demand(
+                    arrived,
+                    completed,
+                    serviceNanos,
+                    busy,
+                    waiting.size(),
+                    Demand.Tunnels.NONE,
+                    taken(),
+                    sinceLast,
+                    demands);
         }
 
         /** Workers without room have refused what waits. */

@@ -27,7 +27,8 @@ import org.springframework.core.annotation.Order;
  * <p>Its phase is below those of the embedded web server. The dispatcher starts before the web
  * server, and closes after the web server has finished its requests. So a controller can send
  * requests through the dispatcher whenever it is called. {@link PublicPorts} open later. A
- * dispatcher whose requests this application serves closes before anything else ends.
+ * dispatcher whose requests this application serves closes before anything else ends, so that
+ * controllers cannot use it any more.
  */
 final class DispatcherLifecycle implements SmartLifecycle {
     private static final Logger log = LoggerFactory.getLogger(DispatcherLifecycle.class);
@@ -48,6 +49,7 @@ final class DispatcherLifecycle implements SmartLifecycle {
     private volatile @Nullable Dispatcher running;
     private volatile boolean open;
     private volatile boolean closed;
+    private CompletionStage<Void> closing = CompletableFuture.completedFuture(null);
 
     DispatcherLifecycle(ApplicationContext application, ObjectProvider<Dispatcher> source, Duration grace) {
         this.application = application;
@@ -177,14 +179,15 @@ final class DispatcherLifecycle implements SmartLifecycle {
         close().whenComplete((closed, failure) -> callback.run());
     }
 
-    private CompletionStage<Void> close() {
+    /** The event may come on another thread than the phases, which must wait for it, too. */
+    private synchronized CompletionStage<Void> close() {
         Dispatcher dispatcher = running;
-        if (dispatcher == null) {
-            return CompletableFuture.completedFuture(null);
+        if (dispatcher != null) {
+            running = null;
+            open = false;
+            closed = true;
+            closing = dispatcher.close(grace);
         }
-        running = null;
-        open = false;
-        closed = true;
-        return dispatcher.close(grace);
+        return closing;
     }
 }

@@ -52,6 +52,9 @@ final class WorkerLifecycle implements SmartLifecycle, DisposableBean {
     }
 
     /** Returns the worker; {@code null} if it is not started, or drains. */
+    /** The end of the worker that was drained last. */
+    private CompletionStage<?> drained = CompletableFuture.completedFuture(null);
+
     @Nullable
     Worker worker() {
         Running now = running;
@@ -128,14 +131,15 @@ final class WorkerLifecycle implements SmartLifecycle, DisposableBean {
         drain().whenComplete((summary, failure) -> callback.run());
     }
 
-    private CompletionStage<?> drain() {
+    /** The event may come on another thread than the phases, which must wait for it, too. */
+    private synchronized CompletionStage<?> drain() {
         Running stopping = running;
-        if (stopping == null) {
-            return CompletableFuture.completedFuture(null);
+        if (stopping != null) {
+            running = null;
+            stopping.worker.drain(DrainReason.REQUESTED);
+            drained = stopping.worker.done();
         }
-        running = null;
-        stopping.worker.drain(DrainReason.REQUESTED);
-        return stopping.worker.done();
+        return drained;
     }
 
     /** Called on an event loop, which must not wait for the end of the application. */
