@@ -327,6 +327,33 @@ class FilterTest {
         assertThat(second.closed).hasValue(1);
     }
 
+    /** The function never ends its response, but the client has all of another one. */
+    @Test
+    void should_cancel_a_function_whose_endless_response_is_replaced() throws Exception {
+        RecordingObserver observer = new RecordingObserver();
+        AsyncInProcessHandler endless = request -> CompletableFuture.completedStage(
+                DispatchResponse.of(200, Map.of("content-type", "text/event-stream"), to -> {}));
+        Filter filter = request -> Decision.pass(new ResponseFilter() {
+            @Override
+            public Decision.Answer replace(int status, @Nullable String failure) {
+                return Decision.answer(403, "no events for you");
+            }
+        });
+        try (Dispatcher dispatcher = Dispatcher.builder()
+                .function(FunctionOptions.of("shop"))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .inProcess("shop", endless, 1)
+                .filter(filter)
+                .observer(observer)
+                .start()) {
+            assertThat(status(dispatcher, get("k"))).isEqualTo(403);
+            assertThat(observer.ends.poll(10, TimeUnit.SECONDS)).satisfies(end -> {
+                assertThat(end.substitute()).isEqualTo(Substitute.FILTER);
+                assertThat(end.outcome()).as("the client has not left").isEqualTo(Outcome.COMPLETED);
+            });
+        }
+    }
+
     /** The status is that of the client's response, and not of the function's. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})

@@ -35,8 +35,9 @@ public interface ResponseFilter extends BodyFilter {
      * @param status of the response, or of the error that the client would get
      * @param failure {@code null} = the function has answered; otherwise the token of the failure
      * @return what the client gets instead, from a method {@code Decision.answer}. It does not pass
-     *     {@link #onHead} of this filter. What the function has sent is dropped. {@code null} =
-     *     this. Then {@link #onRefused} is asked, too, if it is a refusal
+     *     {@link #onHead} of this filter. What the function sends is dropped, and its request is
+     *     cancelled unless a {@code content-length} of at most 256 KiB says how little is left.
+     *     {@code null} = this. Then {@link #onRefused} is asked, too, if it is a refusal
      */
     default Decision.@Nullable Answer replace(int status, @Nullable String failure) {
         return null;

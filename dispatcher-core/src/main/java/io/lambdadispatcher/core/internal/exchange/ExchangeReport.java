@@ -113,6 +113,9 @@ public final class ExchangeReport extends AttemptsReport implements ExchangeStar
     /** @param instead what the client gets in place of this end; {@code null} = nothing else */
     public void setSubstitute(@Nullable Substitute instead) {
         substitute = instead;
+        if (instead != null && outcome == Outcome.CANCELLED) {
+            outcome = Outcome.COMPLETED; // The client has not left. It got something else.
+        }
     }
 
     /**

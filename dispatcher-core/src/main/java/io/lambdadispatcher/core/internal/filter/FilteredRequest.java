@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.spi.Decision;
 import io.lambdadispatcher.core.spi.ResponseFilter;
+import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -39,6 +40,9 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         ENDED
     }
 
+    /** Most of a response that is dropped so that its worker stream ends as usual. */
+    private static final int MAX_DROPPED_BYTES = 256 * 1024;
+
     /** Memory of this object and its headers, as an estimate. */
     private static final int HELD_BYTES = 2048;
 
@@ -52,8 +56,6 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     private final long startNanos;
 
     private final WaitingBody waiting = new WaitingBody();
-    private final FilteredBody request = new ToFunction();
-    private final FilteredBody response = new ToClient();
 
     private State state = State.UNDECIDED;
     private boolean requestEnded;
@@ -316,11 +318,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     }
 
     /** What the client sends. */
-    private final class ToFunction extends FilteredBody {
-        ToFunction() {
-            super(FilteredRequest.this);
-        }
-
+    private final FilteredBody request = new FilteredBody(this) {
         @Override
         void pass(ByteBuf data, boolean end) {
             target().data(data, end);
@@ -337,7 +335,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
                 outer.onRequestTaken(bytes);
             }
         }
-    }
+    };
 
     private RequestSink target() {
         return Objects.requireNonNull(target, "the request has not been passed on");
@@ -465,7 +463,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
                 return;
             }
             if (answer != null) {
-                answerInstead(answer, end);
+                answerInstead(answer, end ? 0 : ContentLength.of(head));
                 return;
             }
             CharSequence after = head.get(HttpHeaderNames.CONTENT_ENCODING);
@@ -481,10 +479,14 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         }
     }
 
-    /** What the function still sends is dropped, unless it would wait for the request. */
-    private void answerInstead(Decision.Answer answer, boolean end) {
+    /**
+     * What the function still sends is dropped if it is known to be little. Otherwise, the function
+     * could send for hours, or wait for the request.
+     */
+    private void answerInstead(Decision.Answer answer, long left) {
         answer(answer);
-        if (!requestEnded || cancelled != null || !end && outer instanceof GoneClient) {
+        boolean little = outer instanceof GoneClient ? left == 0 : left >= 0 && left <= MAX_DROPPED_BYTES;
+        if (!requestEnded || cancelled != null || !little) {
             cancelPassed(ErrorCode.CANCELLED);
         }
     }
@@ -505,11 +507,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     }
 
     /** What the function sends. */
-    private final class ToClient extends FilteredBody {
-        ToClient() {
-            super(FilteredRequest.this);
-        }
-
+    private final FilteredBody response = new FilteredBody(this) {
         @Override
         void pass(ByteBuf data, boolean end) {
             outer.onData(data, end);
@@ -529,7 +527,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         void onLastTurn() {
             tellEnd(null);
         }
-    }
+    };
 
     @Override
     public void onTrailers(Http2Headers trailers) {

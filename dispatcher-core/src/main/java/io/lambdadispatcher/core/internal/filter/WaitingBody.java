@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /** The body of a request that waits for a filter. Confined to the client's event loop. */
 final class WaitingBody {
-    /** Buffers, and trailers as the last one; {@code null} = there never were any. */
-    private @Nullable Queue<Object> parts;
+    /** Buffers, and trailers as the last one. */
+    private final Queue<Object> parts = new ArrayDeque<>(1);
 
     private int bytes;
     private int held;
@@ -21,18 +21,11 @@ final class WaitingBody {
     /** Takes ownership. */
     void add(ByteBuf data) {
         bytes += data.readableBytes();
-        parts().add(data);
+        parts.add(data);
     }
 
     void add(Http2Headers trailers) {
-        parts().add(trailers);
-    }
-
-    private Queue<Object> parts() {
-        if (parts == null) {
-            parts = new ArrayDeque<>();
-        }
-        return parts;
+        parts.add(trailers);
     }
 
     int bytes() {
@@ -52,38 +45,35 @@ final class WaitingBody {
     }
 
     boolean isEmpty() {
-        return parts == null || parts.isEmpty();
+        return parts.isEmpty();
     }
 
     /** Returns the next buffer, with its ownership, or the trailers; {@code null} = nothing. */
     @Nullable
     Object poll() {
-        return parts == null ? null : parts.poll();
+        return parts.poll();
     }
 
     /** Joins the buffers. The result remains the first part, and belongs to this. */
     ByteBuf gather() {
         List<ByteBuf> buffers = new ArrayList<>();
-        Queue<Object> all = parts();
-        while (all.peek() instanceof ByteBuf) {
-            buffers.add((ByteBuf) all.remove());
+        while (parts.peek() instanceof ByteBuf) {
+            buffers.add((ByteBuf) parts.remove());
         }
-        Object trailers = all.poll();
+        Object trailers = parts.poll();
         ByteBuf body = Unpooled.wrappedBuffer(buffers.toArray(ByteBuf[]::new));
         if (!buffers.isEmpty()) {
-            all.add(body);
+            parts.add(body);
         }
         if (trailers != null) {
-            all.add(trailers);
+            parts.add(trailers);
         }
         return body;
     }
 
     void drop() {
         held = 0;
-        if (parts != null) {
-            parts.forEach(ReferenceCountUtil::release);
-            parts.clear();
-        }
+        parts.forEach(ReferenceCountUtil::release);
+        parts.clear();
     }
 }

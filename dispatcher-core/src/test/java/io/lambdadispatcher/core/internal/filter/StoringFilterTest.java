@@ -38,6 +38,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What the contract has for filters that keep responses for other clients. */
 class StoringFilterTest {
@@ -213,13 +215,32 @@ class StoringFilterTest {
         List<String> asked = new ArrayList<>();
         RequestSink request = open(replacing(asked));
         ScriptedFunction.Call call = function.only();
-        call.respond(500, false);
+        call.response.onHead(new DefaultHttp2Headers().status("500").set("content-length", "262144"), false);
         assertThat(client.log).hasToString("203 old$");
         call.response.onData(ascii("error"), true);
         request.responseTaken(3);
         assertThat(call.log).hasToString("end taken 5");
         assertThat(SilentClient.endOf(call.response, null).substitute()).isEqualTo(Substitute.STALE);
         assertThat(asked).containsExactly("500 null");
+        assertThat(seen).containsExactly("end null");
+    }
+
+    /** It could be a stream of events, which would occupy a worker stream until the timeout. */
+    @ParameterizedTest
+    @CsvSource({"262145", "not a number", "''"})
+    void should_cancel_a_replaced_response_that_may_be_long(String length) {
+        RequestSink request = open(replacing(new ArrayList<>()));
+        ScriptedFunction.Call call = function.only();
+        Http2Headers head = new DefaultHttp2Headers().status("500");
+        if (!length.isEmpty()) {
+            head.set("content-length", length);
+        }
+        call.response.onHead(head, false);
+        assertThat(client.log).hasToString("203 old$");
+        assertThat(call.log).hasToString("end cancelled");
+        request.responseTaken(3);
+        request.cancel(ErrorCode.CANCELLED);
+        assertThat(call.log).as("nothing of the function's, and once").hasToString("end cancelled");
         assertThat(seen).containsExactly("end null");
     }
 
