@@ -104,8 +104,12 @@ public sealed interface Decision {
      *
      * @param decision of this request alone; completes on any thread
      * @param atMost more than zero
+     * @throws IllegalArgumentException if {@code atMost} is not
      */
     static Decision later(CompletionStage<? extends Decision> decision, Duration atMost, Decision otherwise) {
+        if (atMost.isZero() || atMost.isNegative()) {
+            throw new IllegalArgumentException("atMost " + atMost + ", expected more than 0");
+        }
         return new Later(
                 Objects.requireNonNull(decision, "decision"),
                 Objects.requireNonNull(atMost, "atMost"),

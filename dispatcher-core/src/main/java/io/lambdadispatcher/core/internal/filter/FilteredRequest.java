@@ -126,15 +126,16 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         }
     }
 
-    void decideBy(Supplier<Decision> source) {
-        Decision decision;
+    /** What a filter decides can throw, too: its stage, and the headers of its answer. */
+    void decideBy(Supplier<? extends @Nullable Decision> source) {
         try {
-            decision = source.get();
+            decide(source.get());
         } catch (Throwable e) {
+            if (state != State.UNDECIDED && state != State.REPLACING) {
+                throw e;
+            }
             failFilter(e);
-            return;
         }
-        decide(decision);
     }
 
     private PendingDecision pending() {
@@ -150,7 +151,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
             if (error != null) {
                 failFilter(error);
             } else {
-                decide(decided);
+                decideBy(() -> decided);
             }
         });
     }
@@ -186,7 +187,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         Decision otherwise = pending == null ? null : pending.takeOtherwise();
         if (otherwise != null && left > 0) {
             stopWaiting();
-            decide(otherwise);
+            decideBy(() -> otherwise);
         } else if (refusal != null) {
             passRefusal();
         } else if (state == State.UNDECIDED) {
@@ -209,6 +210,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     }
 
     private void answer(Decision.Answer answer) {
+        Http2Headers head = AnswerHead.of(answer, context.head().method());
         endHere();
         byte[] body = answer.body();
         boolean none = StatusCode.isBodyless(answer.status()) || body.length == 0;
@@ -216,7 +218,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         if (replacement.isAsked() && !end) {
             response.onAdded(body.length);
         }
-        outer.onHead(AnswerHead.of(answer, context.head().method()), end);
+        outer.onHead(head, end);
         if (!replacement.isAsked()) {
             // Now, because filters in front of this one may have encoded it.
             unsent().reportAnswered(
@@ -546,7 +548,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
             refusal = failure;
             state = State.REPLACING;
             waiting.drop();
-            decide(replacement.decision());
+            decideBy(replacement::decision);
         } else {
             end(failure);
         }

@@ -59,7 +59,7 @@ final class PendingDecision {
     void ask(Decision.Later later, long leftNanos, BiConsumer<@Nullable Decision, @Nullable Throwable> then) {
         Duration atMost = later.atMost();
         if (atMost != null) {
-            waitAtMost(Math.min(atMost.toNanos(), leftNanos));
+            waitAtMost(Math.min(TimeUnit.NANOSECONDS.convert(atMost), leftNanos));
         } else if (timer == null) {
             waitAtMost(Math.min(MAX_WAIT_NANOS, leftNanos));
         }
@@ -92,7 +92,7 @@ final class PendingDecision {
         if (its != null) {
             try {
                 its.toCompletableFuture().cancel(true);
-            } catch (UnsupportedOperationException e) {
+            } catch (RuntimeException e) {
                 // It cannot be cancelled.
             }
         }

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.filter;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
@@ -25,15 +26,18 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.lang.reflect.Proxy;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -399,6 +403,75 @@ class StoringFilterTest {
         pass(1);
         assertThat(function.calls).hasSize(1);
         assertThat(second).isCancelled();
+        assertThat(home.isQuiet()).isTrue();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"PT0S", "PT-1S"})
+    void should_reject_a_wait_that_is_over_at_once(Duration atMost) {
+        CompletableFuture<Decision> stage = new CompletableFuture<>();
+        assertThatThrownBy(() -> Decision.later(stage, atMost, Decision.pass()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(atMost.toString());
+    }
+
+    @Test
+    void should_wait_forever_if_the_filter_says_so() {
+        CompletableFuture<Decision> asked = new CompletableFuture<>();
+        open(context -> Decision.later(asked, ChronoUnit.FOREVER.getDuration(), Decision.answer(500, "late")));
+        pass(Duration.ofDays(1).toMillis());
+        assertThat(client.log).isEmpty();
+        asked.complete(Decision.answer(200, "at last"));
+        pass(0);
+        assertThat(client.log).hasToString("200 at last$");
+    }
+
+    private static final class BrokenStage extends CompletableFuture<Decision> {
+        @Override
+        public CompletableFuture<Decision> whenComplete(BiConsumer<? super Decision, ? super Throwable> action) {
+            throw new IllegalStateException("for the test");
+        }
+
+        @Override
+        public boolean cancel(boolean mayInterrupt) {
+            throw new IllegalStateException("for the test");
+        }
+    }
+
+    /** The exception would reset the stream, or nobody would answer it. */
+    @Test
+    void should_answer_if_what_a_filter_decides_is_broken() {
+        Decision broken = Decision.later(new BrokenStage());
+        HeaderFields fields = (HeaderFields) Proxy.newProxyInstance(
+                HeaderFields.class.getClassLoader(), new Class<?>[] {HeaderFields.class}, (proxy, method, given) -> {
+                    throw new IllegalStateException("for the test");
+                });
+        CompletableFuture<Decision> never = new CompletableFuture<>();
+        List<Decision> decisions = List.of(
+                broken,
+                Decision.later(CompletableFuture.completedFuture(broken)),
+                Decision.later(never, Duration.ofSeconds(1), broken),
+                Decision.answer(200, fields, OLD, Substitute.STALE));
+        for (Decision decision : decisions) {
+            Client each = new Client();
+            behind(context -> decision).open(head(), true, each);
+            pass(1000);
+            assertThat(each.log).hasToString("FILTER_FAILED");
+        }
+        for (Decision decision : decisions) {
+            Client each = new Client();
+            function.calls.clear();
+            behind(context -> Decision.pass(new ResponseFilter() {
+                        @Override
+                        public Decision onRefused(String failure) {
+                            return decision;
+                        }
+                    }))
+                    .open(head(), true, each);
+            function.only().response.onFailure(new Failure(Failure.Kind.QUEUE_FULL, "for the test"));
+            pass(1000);
+            assertThat(each.log).hasToString("QUEUE_FULL");
+        }
         assertThat(home.isQuiet()).isTrue();
     }
 
