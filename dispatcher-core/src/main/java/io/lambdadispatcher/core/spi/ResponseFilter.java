@@ -59,7 +59,8 @@ public interface ResponseFilter extends BodyFilter {
      *
      * @param failure the token of the failure, for example {@code queue_full}
      * @return what the client gets instead; {@link Decision#pass()} = the refusal. Also if {@link
-     *     Decision#later} fails
+     *     Decision#later} fails, although the report, which does not wait for it, says then that a
+     *     filter has answered
      */
     default Decision onRefused(String failure) {
         return Decision.pass();

@@ -554,7 +554,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
         if (report.isFollowed()) {
             attempts.report(startNanos, owner.nanoTime());
             report.onRequest(head.fields(), body.bytes(), place.sessionResult());
-            report.onEnd(outcome, failure, response);
+            report.onEnd(outcome, failure, null, response);
             report.passOn();
         }
     }

@@ -105,8 +105,8 @@ public final class ExchangeReport extends AttemptsReport implements ExchangeStar
         totalNanos = endNanos;
     }
 
-    /** A filter has encoded the response for the client. */
-    public void setContentEncoding(String encoding) {
+    /** A filter has encoded the response for the client; {@code null} = the client has another. */
+    public void setContentEncoding(@Nullable String encoding) {
         contentEncoding = encoding;
     }
 
@@ -135,10 +135,10 @@ public final class ExchangeReport extends AttemptsReport implements ExchangeStar
     }
 
     /** Notes the end, and what stages in front know of it. {@link #passOn} follows. */
-    void onEnd(Outcome how, @Nullable Failure why, ResponseSink client) {
+    void onEnd(Outcome how, @Nullable Failure why, @Nullable Substitute by, ResponseSink client) {
         outcome = how;
         failure = why;
-        substitute = null;
+        substitute = by;
         contentEncoding = null;
         onClient(client);
         client.complete(this, why);

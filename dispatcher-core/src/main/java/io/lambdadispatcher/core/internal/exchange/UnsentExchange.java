@@ -51,10 +51,7 @@ public record UnsentExchange(@Nullable String function, Http2Headers headers, Re
             report.onHead(status, -1, false);
             report.onData(bytes);
             report.onTimes(waitedNanos, waitedNanos);
-            report.onEnd(outcome, failure, response);
-            if (failure == null) {
-                report.setSubstitute(substitute);
-            }
+            report.onEnd(outcome, failure, substitute, response);
             report.passOn();
         }
     }

@@ -442,6 +442,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         Substitute its = replacement.substitute();
         if (its != null) {
             report.setSubstitute(outer instanceof GoneClient ? null : its);
+            report.setContentEncoding(null);
         }
         outer.complete(report, its == null ? failure : null);
     }

@@ -67,12 +67,13 @@ final class Replacement {
         return answer;
     }
 
-    /** Returns what answers in place of the function; {@code null} = nothing does. */
+    /**
+     * Returns what answers in place of the function; {@code null} = nothing does. A decision that
+     * is not known yet counts as an answer, because the report does not wait for it.
+     */
     @Nullable
     Substitute substitute() {
-        if (instead == null || instead instanceof Decision.Pass) {
-            return null;
-        }
-        return instead instanceof Decision.Answer answer ? answer.by() : Substitute.FILTER;
+        boolean open = instead instanceof Decision.Later || instead instanceof Decision.Resume;
+        return instead instanceof Decision.Answer answer ? answer.by() : open ? Substitute.FILTER : null;
     }
 }

@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.Requester;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.ClientProtocol;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.Affinity;
@@ -289,6 +290,52 @@ class StoringFilterTest {
         assertThat(client.log).hasToString("404 WORKER_LOST");
         assertThat(asked).as("not after the response has begun").containsExactly("404 null");
         assertThat(seen).containsExactly("head 404", "end worker_lost");
+    }
+
+    /** The client gets what the outer filter says. */
+    @Test
+    void should_report_the_outer_of_two_answers() {
+        Filter outer = replacing(new ArrayList<>());
+        Filter answering = request -> Decision.answer(500, "of the inner filter");
+        new RequestFilters(List.of(outer, answering), Map.of())
+                .beforeFunction("f", function, true, home)
+                .open(head(), true, client);
+        assertThat(client.log).hasToString("203 old$");
+        assertThat(observer.ends)
+                .singleElement()
+                .satisfies(end -> assertThat(end.substitute()).isEqualTo(Substitute.STALE));
+
+        Filter encoding = request -> Decision.pass(new ResponseFilter() {
+            @Override
+            public void onHead(int status, HeaderFields headers) {
+                headers.set("content-encoding", "gzip");
+            }
+        });
+        new RequestFilters(List.of(outer, encoding), Map.of())
+                .beforeFunction("f", function, true, home)
+                .open(head(), true, new Client());
+        function.only().respond(500, true);
+        ExchangeEnd end = SilentClient.endOf(function.only().response, null);
+        assertThat(end.substitute()).isEqualTo(Substitute.STALE);
+        assertThat(end.contentEncoding()).as("of what the client did not get").isNull();
+    }
+
+    @Test
+    void should_report_no_answer_of_a_filter_that_cannot_give_one() {
+        for (Decision decision : List.of(Decision.refuse("shed"), Decision.withBody(1, body -> Decision.pass()))) {
+            function.calls.clear();
+            open(context -> Decision.pass(new ResponseFilter() {
+                @Override
+                public Decision onRefused(String failure) {
+                    return decision;
+                }
+            }));
+            Failure failure = new Failure(Failure.Kind.QUEUE_FULL, "for the test");
+            assertThat(SilentClient.endOf(function.only().response, failure).substitute())
+                    .isNull();
+            function.only().response.onFailure(failure);
+        }
+        assertThat(client.log).hasToString("QUEUE_FULLQUEUE_FULL");
     }
 
     // Responses without a client.
