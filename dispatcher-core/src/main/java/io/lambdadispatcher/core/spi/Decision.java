@@ -90,7 +90,8 @@ public sealed interface Decision {
      * Decides later. If the stage fails, or takes longer than the request may take or 10 s, the
      * request fails. If nobody waits for the decision any more, its future is cancelled.
      *
-     * @param decision of this request alone; completes on any thread
+     * @param decision of this request alone; completes on any thread. If it is too late, nothing of
+     *     its filters is called
      */
     static Decision later(CompletionStage<? extends Decision> decision) {
         return new Later(Objects.requireNonNull(decision, "decision"), null, null);
