@@ -368,6 +368,7 @@ public final class CapacityController {
                         worker, recycling.has(worker) ? DrainCode.REQUESTED : DrainCode.DEADLINE, worker.expiresFor()));
         if (seen != null && view.mayScaleIn()) {
             scaleIn(draft);
+            endUnaffordable(draft);
         }
         return draft.plan(ungranted, rollout.isSurprised());
     }
@@ -428,6 +429,27 @@ public final class CapacityController {
                 .forEach(worker -> draft.drain(worker, DrainCode.SCALE_IN, WorkerReasons.ofDrain(DrainCode.SCALE_IN)));
     }
 
+    /**
+     * Ends the workers that the spending limit does not allow, also those with requests in flight.
+     * It has room for a minute of each worker. They are ended one after the other, so half a minute
+     * for each is as much.
+     */
+    private void endUnaffordable(PlanDraft draft) {
+        int left = workers.count(worker -> worker.ours && !worker.hasExited()) - target.affordable();
+        for (WorkerLife worker : workers.all()) {
+            if (left > 0 && worker.ours && worker.is(State.DRAINING) && !worker.hasExited()) {
+                left--;
+                if (worker.hasDrainedFor(SpendMeter.MINUTE_NANOS / 2, draft.nowNanos)) {
+                    draft.kill(worker, "has drained for 30 s, and the spending limit allows no more");
+                }
+            }
+        }
+        List<WorkerLife> ready = workers.readyLaunched();
+        for (WorkerLife worker : Retirement.surplus(ready, ready.size() - Math.max(0, left))) {
+            draft.drain(worker, DrainCode.SCALE_IN, "the spending limit is reached");
+        }
+    }
+
     /** Returns how many of the {@link #candidates} scale-in keeps. */
     private int kept() {
         int watched = rollout.unseenWatched(target.wanted(), workers);
@@ -482,7 +504,7 @@ public final class CapacityController {
      * spending limit apply to them, but not the pause after a failed launch.
      */
     public boolean permitsOverflow() {
-        return !guard.isStopped() && target.spend().isWithinCeiling();
+        return !guard.isStopped() && target.spend().isWithinCeiling() && fleet.affordable();
     }
 
     /**
@@ -497,7 +519,7 @@ public final class CapacityController {
             return null;
         }
         LaunchPause own = guard.pause(nowNanos);
-        return own == null ? target.pause(nowNanos) : own;
+        return own == null ? target.pause(nowNanos, fleet) : own;
     }
 
     public LaunchHistory history(long nowNanos) {

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  *     may at a time, otherwise each would drain one worker for the same reason
  * @param prepaid whether the spending limit is kept by a charge for each worker before its launch.
  *     If not, it limits the number of workers
+ * @param affordable whether the spending limit of the fleet allows one more worker now
  * @param launchable how many workers may be launched now
  * @param rollout the part of this dispatcher in a change to another version; {@code null} = as
  *     before
@@ -21,8 +22,9 @@ public record FleetView(
         int workers,
         boolean mayScaleIn,
         boolean prepaid,
+        boolean affordable,
         int launchable,
         Rollout.@Nullable Seat rollout) {
     /** There is no other dispatcher. */
-    public static final FleetView ALONE = new FleetView(0, 0, true, false, Integer.MAX_VALUE, null);
+    public static final FleetView ALONE = new FleetView(0, 0, true, false, true, Integer.MAX_VALUE, null);
 }

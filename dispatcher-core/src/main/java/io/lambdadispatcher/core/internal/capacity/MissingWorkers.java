@@ -35,7 +35,7 @@ record MissingWorkers(int ordinary, int all) {
         int missingWatched = watched > 0 && rollout.launchesWatched()
                 ? missingWatched(now, watched, capacity + watched - most, workers, rollout)
                 : 0;
-        int there = workers.count(worker -> worker.ours && !worker.hasExited() && !worker.is(State.DRAINING));
+        int there = workers.count(worker -> worker.ours && !worker.hasExited());
         return new MissingWorkers(ordinary, Math.min(ordinary + missingWatched, 2 * most - there));
     }
 

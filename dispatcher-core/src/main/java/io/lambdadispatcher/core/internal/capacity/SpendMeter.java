@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
  * worker, so the number of workers falls gradually near the ceiling.
  */
 final class SpendMeter {
-    private static final long MINUTE_NANOS = TimeUnit.MINUTES.toNanos(1);
+    static final long MINUTE_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final int MINUTES = 60;
     private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
 

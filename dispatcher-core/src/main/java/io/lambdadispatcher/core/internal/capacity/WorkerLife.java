@@ -237,6 +237,13 @@ final class WorkerLife {
         return reason;
     }
 
+    /** Returns true once, if the worker has drained for so long, so that it is killed. */
+    boolean hasDrainedFor(long nanos, long nowNanos) {
+        boolean over = !killed && state == State.DRAINING && inStateNanos(nowNanos) >= nanos;
+        killed |= over;
+        return over;
+    }
+
     /** Records that the launcher reported the worker's exit, although it is still connected. */
     void onExit() {
         exited = true;

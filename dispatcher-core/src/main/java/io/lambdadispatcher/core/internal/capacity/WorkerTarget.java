@@ -170,6 +170,11 @@ final class WorkerTarget {
         return needed;
     }
 
+    /** Returns how many workers the spending limit allows; {@link Integer#MAX_VALUE} = any number. */
+    int affordable() {
+        return affordable;
+    }
+
     /** Returns how many launched workers there should be now. */
     int wanted() {
         return wanted;
@@ -192,13 +197,13 @@ final class WorkerTarget {
      * Returns for how long the spending limit allows no worker, or {@code null} if it allows one.
      */
     @Nullable
-    LaunchPause pause(long nowNanos) {
-        return affordable > 0
-                ? null
-                : new LaunchPause(
-                        "launches are blocked by the spending limit",
-                        nowNanos + spend.nanosUntilAffordable(nowNanos),
-                        false);
+    LaunchPause pause(long nowNanos, FleetView fleet) {
+        if (affordable > 0 && fleet.affordable()) {
+            return null;
+        }
+        // Nobody knows when the others of a fleet spend less.
+        long nanos = affordable > 0 ? SpendMeter.MINUTE_NANOS : spend.nanosUntilAffordable(nowNanos);
+        return new LaunchPause("launches are blocked by the spending limit", nowNanos + nanos, false);
     }
 
     /**

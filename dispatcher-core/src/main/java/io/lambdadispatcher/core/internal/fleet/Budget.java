@@ -132,7 +132,7 @@ final class Budget {
             return "launching is limited by function.launches-per-minute: " + limits.launchesPerMinute()
                     + " for the fleet";
         }
-        if (affordable(1, nowMillis, limits) == 0) {
+        if (!affords(nowMillis, limits)) {
             return "launching is limited by the spending limit: "
                     + Math.round(BudgetLimits.gbSeconds(limits.megabyteMillisPerHour()))
                     + " GB-seconds per hour for the fleet";
@@ -207,6 +207,11 @@ final class Budget {
             left -= slot.downstreamShare() == 0 ? downstream.share() : slot.downstreamShare();
         }
         return (int) Math.max(0, left / downstream.share());
+    }
+
+    /** Returns whether the spending limit permits one more slot. */
+    boolean affords(long nowMillis, BudgetLimits limits) {
+        return affordable(1, nowMillis, limits) > 0;
     }
 
     /** Returns how many more slots the spending limit permits, 0 to {@code most}. */

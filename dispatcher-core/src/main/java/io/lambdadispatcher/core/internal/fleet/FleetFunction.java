@@ -140,6 +140,7 @@ public final class FleetFunction {
                 peerWorkers(),
                 member.isLeaseValid() && member.hasTurn(),
                 true,
+                budget == null || budget.affords(member.time.millis(), limits),
                 launchable(),
                 budget == null ? null : seat(budget));
     }

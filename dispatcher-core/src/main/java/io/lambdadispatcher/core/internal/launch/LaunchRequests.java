@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * is that of a granted slot. Confined to the executor, except {@link #setAccess}.
  */
 final class LaunchRequests {
-    /** The time within which a worker must first be accepted with its launch token. */
+    /** The least time within which a worker must first be accepted with its launch token. */
     static final Duration TOKEN_LIFE = Duration.ofMinutes(5);
 
     private final @Nullable FleetFunction fleet;
@@ -59,8 +59,11 @@ final class LaunchRequests {
     }
 
     private Duration tokenLife(FunctionOptions function) {
+        Duration life = function.launching().launchTimeout();
         // A slot of the fleet ends if the worker has not connected within the launch timeout.
-        Duration life = fleet == null ? TOKEN_LIFE : function.launching().launchTimeout();
+        if (fleet == null && life.compareTo(TOKEN_LIFE) < 0) {
+            return TOKEN_LIFE;
+        }
         return life.compareTo(LaunchToken.MAX_LIFE) < 0 ? life : LaunchToken.MAX_LIFE;
     }
 }

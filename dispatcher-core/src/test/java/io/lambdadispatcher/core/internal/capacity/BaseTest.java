@@ -188,7 +188,7 @@ class BaseTest {
     @Test
     void should_launch_for_websockets_although_others_of_the_fleet_have_launched() {
         connect(IN_PROCESS, 100);
-        fleet = new FleetView(STREAMS, 1, true, true, 10, null);
+        fleet = new FleetView(STREAMS, 1, true, true, true, 10, null);
         tunnels = new Demand.Tunnels(0, 1);
         look();
         assertThat(launched).hasSize(1);
@@ -356,7 +356,7 @@ class BaseTest {
         startAll();
         traffic(3000, 30);
         startAll();
-        fleet = new FleetView(0, 0, false, true, 10, null);
+        fleet = new FleetView(0, 0, false, true, true, 10, null);
         traffic(150, 60);
 
         assertThat(drained).isEmpty();
@@ -378,7 +378,7 @@ class BaseTest {
     @Test
     void should_advise_a_base_for_the_demand_of_the_fleet() {
         connect("base", 50);
-        fleet = new FleetView(100, 20, true, true, 20, null);
+        fleet = new FleetView(100, 20, true, true, true, 20, null);
         traffic(100, 600);
         assertThat(controller.status(now, null).advisedBase()).isNull();
         traffic(100, 1);
@@ -397,7 +397,7 @@ class BaseTest {
         traffic(150, 30);
         assertThat(launched).isEmpty();
 
-        fleet = new FleetView(150, 0, true, true, 10, null);
+        fleet = new FleetView(150, 0, true, true, true, 10, null);
         traffic(150, 1);
         assertThat(launched).hasSize(1);
     }
@@ -518,7 +518,7 @@ class BaseTest {
             now = 77 * SECOND;
             int base = 1 + random.nextInt(40);
             int used = 1 + random.nextInt(base);
-            fleet = known ? new FleetView(used, 0, true, true, 20, null) : FleetView.ALONE;
+            fleet = known ? new FleetView(used, 0, true, true, true, 20, null) : FleetView.ALONE;
             connect("base", base);
             assertThat(longestWait(random, base, used))
                     .as("seed %s, %s of %s", seed, used, base)

@@ -134,7 +134,7 @@ class CapacityControllerTest {
     @Test
     void should_launch_what_the_fleet_has_granted_and_ask_for_the_rest() {
         controller = controller(CapacityPolicy.fixed(5));
-        Plan plan = controller.evaluate(now, demand(), new FleetView(0, 0, true, true, 2, null));
+        Plan plan = controller.evaluate(now, demand(), new FleetView(0, 0, true, true, true, 2, null));
         carryOut(plan);
 
         assertThat(told.launched).hasSize(2);
@@ -959,7 +959,7 @@ class CapacityControllerTest {
         controller.evaluate(
                 now,
                 new Demand(0, 0, 0, 0, 0, Demand.Tunnels.NONE, 0, new ServiceTimes(), List.of()),
-                new FleetView(0, 1, true, true, 0, null));
+                new FleetView(0, 1, true, true, true, 0, null));
         assertThat(controller.pause(now)).isNull();
     }
 
@@ -1218,6 +1218,46 @@ class CapacityControllerTest {
 
         assertThat(most).isBetween(5000.0, 6000.0);
         assertThat(controller.status(now, null).gbSecondsTotal()).isGreaterThan(12_000);
+    }
+
+    /** Their requests last longer than the limit has room for. */
+    @Test
+    void should_not_spend_more_than_the_ceiling_on_workers_that_do_not_end() {
+        controller = controller(function()
+                .capacity(CapacityPolicy.fixed(10))
+                .launching(LaunchLimits.builder()
+                        .gbSecondsPerHour(6000)
+                        .workerMegabytes(1024)
+                        .launchesPerMinute(1000)
+                        .build())
+                .build());
+        busy = 50;
+        double most = 0;
+        for (int second = 0; second < 3600; second++) {
+            pass(Duration.ofSeconds(1));
+            told.launched.stream().filter(id -> !told.drained.containsKey(id)).forEach(this::ready);
+            workers = told.launched.stream()
+                    .filter(id -> !told.killed.contains(id))
+                    .map(id -> sample(id, 5))
+                    .toList();
+            told.killed.forEach(id -> fail(id, Cause.ENDED));
+            most = Math.max(most, controller.status(now, null).gbSecondsLastHour());
+        }
+        assertThat(most).isBetween(5700.0, 6100.0);
+    }
+
+    /** Otherwise, each new version would add as many workers as requests keep. */
+    @Test
+    void should_count_draining_workers_among_the_twice_as_many_that_may_run() {
+        controller = controller(CapacityPolicy.fixed(4));
+        for (int round = 0; round < 5; round++) {
+            look();
+            told.launched.stream().filter(id -> !told.drained.containsKey(id)).forEach(this::ready);
+            workers = told.launched.stream().map(id -> sample(id, 5)).toList();
+            told.launched.forEach(this::drainNow);
+            pass(Duration.ofSeconds(5));
+        }
+        assertThat(told.launched).hasSize(8);
     }
 
     // Ejected and overloaded workers.

@@ -176,7 +176,7 @@ class ScheduleTest {
 
     @Test
     void should_count_the_workers_of_the_fleet() {
-        fleet = new FleetView(0, 5, true, false, Integer.MAX_VALUE, null);
+        fleet = new FleetView(0, 5, true, false, true, Integer.MAX_VALUE, null);
         runUntil("07:00:00");
         assertThat(launches).isEqualTo(3);
     }

@@ -595,6 +595,21 @@ class FleetScenarioTest {
         assertThat(fleet.isDemandMet()).isTrue();
     }
 
+    /** Three workers of 1 GB are paid for. What exceeds them must not be invoked directly. */
+    @Test
+    void should_not_let_requests_overflow_at_the_spending_limit_of_the_fleet() {
+        fleet = new SimulatedFleet(7, new Kind(20, 300, 3 * LIFE.toSeconds(), LIFE, false, false, 0));
+        fleet.streams = 100;
+        for (int i = 0; i < 3; i++) {
+            fleet.start();
+        }
+        pass(60);
+        assertThat(fleet.launches).isLessThan(4);
+        assertThat(fleet.dispatchers)
+                .allSatisfy(
+                        each -> assertThat(each.controller.permitsOverflow()).isFalse());
+    }
+
     /** A command that nobody had to write must not be written later, against a newer one. */
     @Test
     void should_obey_the_latest_command_after_the_same_one_was_given_twice() {

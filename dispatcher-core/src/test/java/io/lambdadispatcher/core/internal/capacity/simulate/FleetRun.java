@@ -256,7 +256,7 @@ final class FleetRun {
                     .filter(id -> !controller.workers().ids().contains(id))
                     .count();
             boolean mayScaleIn = time.nowNanos() / SECOND % members.size() == members.indexOf(this);
-            FleetView view = new FleetView(others, elsewhere, mayScaleIn, true, Integer.MAX_VALUE, null);
+            FleetView view = new FleetView(others, elsewhere, mayScaleIn, true, true, Integer.MAX_VALUE, null);
             Plan plan = controller.evaluate(time.nowNanos(), sample(withWorkers), view);
             carryOut(plan);
             if (!waiting.isEmpty()) {
