@@ -314,7 +314,7 @@ class StoringFilterTest {
         new RequestFilters(List.of(outer, encoding), Map.of())
                 .beforeFunction("f", function, true, home)
                 .open(head(), true, new Client());
-        function.only().respond(500, true);
+        function.only().respond(500, false);
         ExchangeEnd end = SilentClient.endOf(function.only().response, null);
         assertThat(end.substitute()).isEqualTo(Substitute.STALE);
         assertThat(end.contentEncoding()).as("of what the client did not get").isNull();
