@@ -53,8 +53,8 @@ class ArchitectureTest {
             "`((?:core|accesslog|aws|cache|compression|micrometer|opentelemetry|shadow|spring|test|worker|wire|server)(?:\\.[a-z0-9]+)*)`");
     private static final long MOST_LINES = 600;
 
-    /** Messages to a fleet, and requests and responses without types of Netty, came last. */
-    private static final long MOST_CORE_LINES = 46_320;
+    /** WebSockets beside a handler in process, and the load of this handler, came last. */
+    private static final long MOST_CORE_LINES = 46_391;
 
     private static final long MOST_MUTABLE_FIELDS = 18;
     private static final JavaClasses CLASSES = classes();

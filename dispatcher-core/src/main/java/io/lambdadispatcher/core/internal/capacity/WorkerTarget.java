@@ -170,7 +170,7 @@ final class WorkerTarget {
         return needed;
     }
 
-    /** Returns how many workers the spending limit allows; {@link Integer#MAX_VALUE} = any number. */
+    /** Returns how many workers the spending limit allows. */
     int affordable() {
         return affordable;
     }
