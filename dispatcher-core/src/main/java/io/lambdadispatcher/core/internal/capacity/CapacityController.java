@@ -560,6 +560,10 @@ public final class CapacityController {
         String connections = downstream.obstacle(workers);
         String outer = connections == null ? fleetObstacle : connections;
         String obstacle = own == null ? outer : own;
+        if (guard.isStopped() && fleetObstacle != null) {
+            // Perhaps the others of the fleet do not know.
+            obstacle = own + "; " + fleetObstacle;
+        }
         return new CapacitySnapshot(
                 function.name(),
                 target.wanted(),
