@@ -74,8 +74,7 @@ public record FunctionConfiguration(
     static FunctionConfiguration of(SettingValues values, List<SettingValues> routes) {
         // If any route has a priority, all have, because their requests wait in one queue.
         boolean priorities = hasPriorities(values) || routes.stream().anyMatch(FunctionConfiguration::hasPriorities);
-        Concurrency concurrency =
-                values.get(FunctionSettings.FUNCTION_WORKER_CONCURRENCY).orElseGet(() -> concurrency(values));
+        Concurrency concurrency = concurrency(values);
         FunctionOptions options = FunctionOptions.builder(values.get(FunctionSettings.FUNCTION_NAME))
                 .capacity(capacity(values))
                 .launching(launching(values))
@@ -105,8 +104,13 @@ public record FunctionConfiguration(
                 values.find(FunctionSettings.FUNCTION_SECRET));
     }
 
-    /** What suits a worker of this memory, to which Lambda's share of a CPU is in proportion. */
-    private static Concurrency concurrency(SettingValues values) {
+    /** Auto suits a worker of this memory, to which Lambda's share of a CPU is in proportion. */
+    static Concurrency concurrency(SettingValues values) {
+        Concurrency set =
+                values.get(FunctionSettings.FUNCTION_WORKER_CONCURRENCY).orElse(null);
+        if (set != null) {
+            return set;
+        }
         if (values.get(FunctionSettings.FUNCTION_LAUNCHER) != Launcher.LAMBDA) {
             return new Concurrency(1, 100);
         }

@@ -232,8 +232,8 @@ public final class FunctionSettings {
     public static final Setting<Integer> FUNCTION_WORKER_MEMORY = LAUNCHING
             .setting("function.worker-memory", number(1, 1_000_000), "512")
             .reloads()
-            .doc("Memory of one worker in MB, as the Lambda function has it. function.spending-limit and"
-                    + " function.worker-concurrency follow from it.");
+            .doc("Memory of one worker in MB, as the Lambda function has it. function.spending-limit follows from"
+                    + " it, and at a start also function.worker-concurrency.");
 
     public static final Setting<Rollout> FUNCTION_ROLLOUT = LAUNCHING
             .setting("function.rollout", PolicyValueTypes.rollout(), "fast")

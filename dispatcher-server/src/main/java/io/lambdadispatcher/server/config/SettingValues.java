@@ -1,12 +1,14 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.server.config.Configuration.Row;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Concurrency;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -241,7 +243,23 @@ final class SettingValues {
                         next.values.put(setting, kept.value(setting));
                     }
                 });
+        if (ofFunction) {
+            next.keepConcurrency(start, restart);
+        }
         return next;
+    }
+
+    /** Workers keep the concurrency of the start, even if it follows from memory that changes. */
+    private void keepConcurrency(SettingValues start, Consumer<String> restart) {
+        Setting<Optional<Concurrency>> setting = FunctionSettings.FUNCTION_WORKER_CONCURRENCY;
+        Concurrency kept = FunctionConfiguration.concurrency(start);
+        Concurrency changed = FunctionConfiguration.concurrency(this);
+        if (!changed.equals(kept)) {
+            restart.accept(name(setting) + ": " + kept.streams() + " -> " + changed.streams()
+                    + ", which follows from function.worker-memory");
+            Value<?> value = value(setting);
+            values.put(setting, new Value<>(Optional.of(kept), value.text, value.source, value.contents));
+        }
     }
 
     /** Passes on a line for each setting whose value is another one than {@code before}. */

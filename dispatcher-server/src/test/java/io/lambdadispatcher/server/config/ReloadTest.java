@@ -85,6 +85,35 @@ class ReloadTest {
                 .anySatisfy(row -> assertThat(row.name() + "=" + row.value()).isEqualTo("public.plain.port=8080"));
     }
 
+    private Configuration onLambda(String memory) throws Exception {
+        return load(
+                SECRET,
+                "function: {name: shop, launcher: lambda, max-workers: 9" + memory + "}",
+                "routes:",
+                "- {path: /slow, request-timeout: 9s}");
+    }
+
+    @Test
+    void should_leave_a_concurrency_that_follows_from_memory_for_a_restart() throws Exception {
+        Configuration start = onLambda("");
+        String more = "function.worker-concurrency: 8 -> 16, which follows from function.worker-memory";
+
+        Reload first = reload(start, onLambda(", worker-memory: 1024"));
+        Reload second = onLambda(", worker-memory: 1024, idle-timeout: 7m").reload(start, first.next());
+        Reload back = onLambda("").reload(start, second.next());
+
+        assertThat(first.changes()).containsExactly("function.worker-memory: 512 -> 1024");
+        assertThat(first.restarts()).containsExactly(more);
+        assertThat(second.changes()).containsExactly("function.idle-timeout: 5m -> 7m");
+        assertThat(second.restarts()).containsExactly(more);
+        assertThat(second.next().functions().get(0).options())
+                .matches(options -> options.streamsPerConnection() == 8)
+                .matches(options -> options.launching().workerMegabytes() == 1024);
+        assertThat(back.restarts()).isEmpty();
+        assertThat(back.next().functions().get(0).options().streamsPerConnection())
+                .isEqualTo(8);
+    }
+
     @Test
     void should_not_turn_tls_of_the_worker_port_on_or_off() throws Exception {
         Reload off = reload(
