@@ -289,7 +289,7 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
 
     /** The next event follows a second after this one has been written. */
     private void writeEvent(byte[] made, Executor executor, Supplier<byte[]> event) {
-        if (!context().channel().isActive() || !unwritten.mayWrite(made.length)) {
+        if (!context().channel().isActive() || !mayStillWatch() || !unwritten.mayWrite(made.length)) {
             close();
             return;
         }
@@ -307,6 +307,15 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
                         close();
                     }
                 });
+    }
+
+    /** A reload may have revoked the viewer's token, or have set the first one. */
+    private boolean mayStillWatch() {
+        HttpRequest watching = Objects.requireNonNull(request);
+        FullHttpResponse refusal =
+                refusal(watching, pages.find(watching.uri()), all.access().caller(watching));
+        ReferenceCountUtil.release(refusal);
+        return refusal == null;
     }
 
     private @Nullable FullHttpResponse refusal(HttpRequest request, AdminPages.Page page, AdminAccess.Caller caller) {

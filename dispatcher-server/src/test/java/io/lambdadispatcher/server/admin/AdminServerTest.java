@@ -68,6 +68,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 @EachRelease
@@ -635,6 +636,26 @@ class AdminServerTest {
                 return true;
             }
         });
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "the-first-admin-token"})
+    void should_end_the_events_of_a_viewer_who_may_not_read_any_more(String token) throws Exception {
+        InputStream refused = view(token).body();
+        InputStream known = view(TOKEN).body();
+        assertThat(refused.read()).isEqualTo('d');
+        assertThat(known.read()).isEqualTo('d');
+
+        byte[] valid = TOKEN.getBytes(StandardCharsets.US_ASCII);
+        server.setAccess(new AdminAccess(
+                Set.of(), List.of(valid), List.of("a-token-to-read".getBytes(StandardCharsets.US_ASCII))));
+
+        awaitEnd(refused);
+        BufferedReader events = new BufferedReader(new InputStreamReader(known, StandardCharsets.UTF_8));
+        for (int i = 0; i < 6; i++) {
+            assertThat(events.readLine()).as("of a token that is still valid").isNotNull();
+        }
+        known.close();
     }
 
     /** Otherwise, anybody could keep the operator from the live page. */
