@@ -2,6 +2,7 @@ package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationException;
+import io.lambdadispatcher.server.log.Repeated;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.UncheckedIOException;
@@ -72,8 +73,10 @@ final class Reloader implements AutoCloseable {
     }
 
     void watch(long everyMillis) {
-        thread.scheduleWithFixedDelay(this::look, everyMillis, everyMillis, TimeUnit.MILLISECONDS);
-        thread.scheduleAtFixedRate(server::warnOfExpiry, 1, 1, TimeUnit.DAYS);
+        Runnable look = new Repeated("looking for changed files", this::look);
+        thread.scheduleWithFixedDelay(look, everyMillis, everyMillis, TimeUnit.MILLISECONDS);
+        Runnable warn = new Repeated("looking for certificates that expire", server::warnOfExpiry);
+        thread.scheduleAtFixedRate(warn, 1, 1, TimeUnit.DAYS);
     }
 
     /** Reloads soon. */

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.server.log.OwnerOnly;
+import io.lambdadispatcher.server.log.Repeated;
 import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -139,7 +140,8 @@ final class StateFile implements AutoCloseable {
     void keep(Supplier<List<LaunchHistory>> histories) {
         source = histories;
         kept = true;
-        writer.scheduleWithFixedDelay(this::write, 0, WRITE_EVERY_SECONDS, TimeUnit.SECONDS);
+        Runnable write = new Repeated("writing state.file", this::write);
+        writer.scheduleWithFixedDelay(write, 0, WRITE_EVERY_SECONDS, TimeUnit.SECONDS);
     }
 
     private void write() {

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server;
 
+import io.lambdadispatcher.server.log.Repeated;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.Unpooled;
@@ -93,7 +94,10 @@ final class Systemd implements AutoCloseable {
         long half = Long.parseLong(micros) / 2;
         socket.eventLoop()
                 .scheduleAtFixedRate(
-                        () -> alive.get().thenRun(() -> send("WATCHDOG=1")), half, half, TimeUnit.MICROSECONDS);
+                        new Repeated("the watchdog", () -> alive.get().thenRun(() -> send("WATCHDOG=1"))),
+                        half,
+                        half,
+                        TimeUnit.MICROSECONDS);
     }
 
     private void send(String state) {

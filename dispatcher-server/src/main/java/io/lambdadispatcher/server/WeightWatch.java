@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.Route;
+import io.lambdadispatcher.server.log.Repeated;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.GlobalEventExecutor;
 import io.netty.util.concurrent.Ticker;
@@ -136,7 +137,10 @@ final class WeightWatch implements DispatcherObserver, AutoCloseable {
     /** Starts to compare the functions every few seconds. */
     void start() {
         timer = GlobalEventExecutor.INSTANCE.scheduleAtFixedRate(
-                this::look, LOOK_SECONDS, LOOK_SECONDS, TimeUnit.SECONDS);
+                new Repeated("comparing the functions that share a route", this::look),
+                LOOK_SECONDS,
+                LOOK_SECONDS,
+                TimeUnit.SECONDS);
     }
 
     @Override

@@ -44,8 +44,13 @@ class ReloaderTest {
         @Override
         protected void append(ILoggingEvent event) {
             log.add(event.getFormattedMessage());
+            if (failsToLog) {
+                failsToLog = false;
+                throw new AssertionError("no memory for a line of the log");
+            }
         }
     };
+    private volatile boolean failsToLog;
     private final HttpClient client = HttpClient.newHttpClient();
     private Server server;
     private Reloader reloader;
@@ -193,6 +198,23 @@ class ReloaderTest {
         assertThat(nextLine())
                 .isEqualTo("  workers.secret: file:" + directory.resolve("secret") + " with other contents");
         assertThat(log.poll(200, TimeUnit.MILLISECONDS)).as("a second reload").isNull();
+    }
+
+    /** It would watch no file any more, and the next certificate would not be loaded. */
+    @Test
+    void should_watch_on_after_an_error() throws Exception {
+        failsToLog = true;
+        reloader.watch(20);
+        Files.writeString(directory.resolve("secret"), "short");
+        assertThat(nextLine()).endsWith("changed: the reload was refused, and nothing has changed:");
+
+        Files.writeString(directory.resolve("secret"), "the-second-secret-of-workers");
+        String line = nextLine();
+        while (line.contains("refused") || line.startsWith("  ")) {
+            line = nextLine();
+        }
+
+        assertThat(line).isEqualTo(directory.resolve("secret") + " changed: reloaded. In force now:");
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.config;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -26,7 +27,8 @@ final class FileDigest {
             byte[] contents =
                     Files.isDirectory(path) ? list(path).getBytes(StandardCharsets.UTF_8) : Files.readAllBytes(path);
             return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(contents));
-        } catch (IOException | InvalidPathException e) {
+        } catch (IOException | UncheckedIOException | InvalidPathException | OutOfMemoryError e) {
+            // Files.list fails with the second one, and a file of 2 GB or more with the last one.
             return "not readable";
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("every Java platform has SHA-256", e);

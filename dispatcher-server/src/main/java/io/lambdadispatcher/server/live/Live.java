@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.live.ChangeLog.ChangeKind;
+import io.lambdadispatcher.server.log.Repeated;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -44,7 +45,8 @@ public final class Live implements AutoCloseable {
     /** Starts to collect samples. */
     public void watch(Dispatcher dispatcher, Configuration configuration) {
         show(dispatcher, configuration);
-        sampler.scheduleAtFixedRate(() -> sample(dispatcher), 0, 1, TimeUnit.SECONDS);
+        Runnable sample = new Repeated("collecting samples for the live page", () -> sample(dispatcher));
+        sampler.scheduleAtFixedRate(sample, 0, 1, TimeUnit.SECONDS);
     }
 
     private void sample(Dispatcher dispatcher) {

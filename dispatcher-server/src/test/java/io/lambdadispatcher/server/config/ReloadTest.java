@@ -7,10 +7,12 @@ import io.lambdadispatcher.server.config.Configuration.Reload;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -215,6 +217,16 @@ class ReloadTest {
         assertThat(Configuration.currentDigests(start.digests().keySet()))
                 .isNotEqualTo(start.digests())
                 .containsKey(directory.resolve("server.key"));
+    }
+
+    @Test
+    void should_take_a_file_that_fits_in_no_array_for_one_that_cannot_be_read() throws Exception {
+        Path large = directory.resolve("large");
+        try (RandomAccessFile file = new RandomAccessFile(large.toFile(), "rw")) {
+            file.setLength(3L << 30);
+        }
+
+        assertThat(Configuration.currentDigests(Set.of(large))).containsEntry(large, "not readable");
     }
 
     @Test
