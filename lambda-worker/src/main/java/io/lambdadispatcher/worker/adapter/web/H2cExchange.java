@@ -60,7 +60,6 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
     private boolean bodyReading;
     private boolean bodySent;
     private boolean paused;
-    private boolean requestEnded;
     private int untakenBytes;
 
     H2cExchange(H2cUpstream upstream, Request request, Response response, Origin origin) {
@@ -100,7 +99,6 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         stream = opened;
         writtenAtFlush = to.http2().flushes();
         state = State.REQUESTED;
-        requestEnded = bodyless;
         if (!bodyless) {
             outlet = new DataOutlet(to.http2(), to.ctx(), opened, this);
             readBody();
@@ -201,7 +199,6 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
             return;
         }
         bodySent = true;
-        requestEnded = true;
         if (trailers.isEmpty()) {
             out.end();
             to.http2().flushSoon();
@@ -307,14 +304,16 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
 
     /**
      * Ends the exchange. If the application has responded without reading the complete request, it
-     * is told with a reset that the rest does not come.
+     * is told with a reset that the rest does not come. This includes a rest that waits for the
+     * window: an application that does not read on never opens it, and the stream would never end.
      */
     private void onResponseEnded() {
         H2cConnection from = connection;
         Http2Stream on = stream;
         leave();
-        if (!requestEnded && from != null && on != null) {
-            // The stream cannot be reset within the frame that ends the response.
+        if (from != null && on != null && on.state().localSideOpen()) {
+            // The stream cannot be reset within the frame that ends the response. What the window
+            // lets through is sent before.
             request.eventLoop().execute(() -> from.reset(on, Http2Error.CANCEL));
         }
     }
@@ -402,16 +401,10 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         }
     }
 
-    /**
-     * Detaches from the stream. Bytes in the outlet stay there if the stream may still send them.
-     */
+    /** Detaches from the stream. Its end drops what is left in the outlet. */
     private void detach() {
-        DataOutlet out = outlet;
         connection = null;
         stream = null;
         outlet = null;
-        if (out != null && !requestEnded) {
-            out.close();
-        }
     }
 }

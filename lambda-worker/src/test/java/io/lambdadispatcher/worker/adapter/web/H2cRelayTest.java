@@ -393,6 +393,35 @@ class H2cRelayTest {
         }
     }
 
+    /**
+     * The app has one stream. It reads no more than the first bytes, so the request's end can never
+     * be sent.
+     */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_reset_a_stream_whose_request_can_not_be_sent_any_more(boolean trailers) throws Exception {
+        Http2Settings settings =
+                Http2Settings.defaultSettings().initialWindowSize(10).maxConcurrentStreams(1);
+        try (H2cApp app = new H2cApp(settings, (to, frame) -> {
+                    if (frame instanceof Http2HeadersFrame) {
+                        to.channel().config().setAutoRead(false);
+                        head(to, "413", true);
+                    }
+                });
+                Harness harness = worker(app)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(post("/"), bytes("longer than the window"), !trailers);
+            if (trailers) {
+                stream.trailers(new DefaultHttp2Headers().add("x-check", "7"));
+            }
+            assertThat(stream.gather().status()).isEqualTo("413");
+            assertThat(app.takeHeard()).isEqualTo("reset " + Http2Error.CANCEL.code());
+            app.streams.forEach(ended -> ended.config().setAutoRead(true));
+            assertThat(stream.exchange(get("/")).status()).isEqualTo("413");
+            assertThat(app.connections).hasSize(1);
+        }
+    }
+
     @Test
     void should_open_a_websocket_as_the_app_offers_it() throws Exception {
         Http2Settings settings = Http2Settings.defaultSettings();
