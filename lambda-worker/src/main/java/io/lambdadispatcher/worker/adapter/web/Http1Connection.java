@@ -4,6 +4,7 @@ import io.lambdadispatcher.wire.http2.CoalescedFlush;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.socket.DuplexChannel;
 import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpObject;
@@ -148,7 +149,7 @@ final class Http1Connection extends ChannelDuplexHandler {
         exchange = null;
         used = true;
         upstream.onServed(idleBeforeNanos);
-        if (!reusable || decoder.isAmbiguous() || !isOpen()) {
+        if (!reusable || hasUnsentBytes() || decoder.isAmbiguous() || !isOpen()) {
             close();
             return;
         }
@@ -157,6 +158,15 @@ final class Http1Connection extends ChannelDuplexHandler {
         }
         setReading(true);
         finished = true;
+    }
+
+    /**
+     * Returns whether a part of the request still waits for the socket. An application that has
+     * answered need not read on, and the next request would wait behind that part.
+     */
+    private boolean hasUnsentBytes() {
+        ChannelOutboundBuffer waiting = ctx().channel().unsafe().outboundBuffer();
+        return waiting != null && waiting.totalPendingWriteBytes() > 0;
     }
 
     /**

@@ -13,6 +13,8 @@ import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.transport.FreezeClocks;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.embedded.EmbeddedChannel;
 import java.io.IOException;
 import java.net.SocketTimeoutException;
 import java.util.ArrayList;
@@ -29,6 +31,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(120)
 class Http1PoolTest {
@@ -366,6 +370,29 @@ class Http1PoolTest {
         stream.request(post("/").add("content-length", "3"), 0, false);
         stream.data(new byte[] {'a', 'b', 'c'}, true);
         return stream.gather();
+    }
+
+    /** The application may never read a part of the request that its socket did not take. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_keep_a_connection_only_after_all_of_its_request_was_sent(boolean sent) {
+        EmbeddedChannel channel = new EmbeddedChannel() {
+            @Override
+            protected void doWrite(ChannelOutboundBuffer waiting) throws Exception {
+                if (sent) {
+                    super.doWrite(waiting);
+                }
+            }
+        };
+        Http1Upstream upstream =
+                new Http1Upstream(channel.eventLoop(), WebConfig.builder(1).build(), FreezeClocks.SYSTEM);
+        Http1Connection connection = new Http1Connection(upstream, null);
+        channel.pipeline().addLast(connection.decoder(), connection);
+        connection.write(connection.newBuffer(1).writeByte('x'));
+        channel.runPendingTasks();
+        connection.finish(true, -1);
+        assertThat(channel.isOpen()).isEqualTo(sent);
+        channel.finishAndReleaseAll();
     }
 
     /** The connection has carried no request, but it has been idle. */
