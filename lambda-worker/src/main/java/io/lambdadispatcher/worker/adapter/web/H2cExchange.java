@@ -116,7 +116,7 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
     }
 
     private Http2Headers translate(Http2Headers from) throws BadMessageException {
-        RequestTarget target = RequestTarget.of(from, config);
+        RequestTarget target = RequestTarget.of(from, origin, config);
         if (!RequestTarget.isConnect(from)) {
             AppHeaders.expectBody(requestLength, from, bodyless);
         }

@@ -84,7 +84,7 @@ final class Http1RequestHead {
 
     /** @param bodyless whether the request ends with its headers */
     void write(boolean bodyless) throws BadMessageException {
-        RequestTarget target = RequestTarget.of(head, config);
+        RequestTarget target = RequestTarget.of(head, origin, config);
         CharSequence method = webSocketKey == null ? target.method() : GET;
         copy(method);
         out.writeByte(' ');

@@ -22,7 +22,7 @@ record RequestTarget(CharSequence method, CharSequence path, CharSequence author
         return Methods.isConnect(head.method());
     }
 
-    static RequestTarget of(Http2Headers head, WebConfig config) throws BadMessageException {
+    static RequestTarget of(Http2Headers head, Origin origin, WebConfig config) throws BadMessageException {
         CharSequence method = head.method();
         CharSequence path = head.path();
         CharSequence authority = authority(head, config.address);
@@ -39,7 +39,9 @@ record RequestTarget(CharSequence method, CharSequence path, CharSequence author
         if (!HeaderSyntax.isAuthority(authority)) {
             throw new BadMessageException("malformed authority");
         }
-        return new RequestTarget(method, withoutBase(path, config.basePath), authority);
+        // The paths of requests without a client are settings: they are the application's own.
+        String base = origin == Origin.EVENT ? "" : config.basePath;
+        return new RequestTarget(method, withoutBase(path, base), authority);
     }
 
     /**

@@ -40,7 +40,7 @@ class DrainNoticeTest {
     }
 
     private WebHandler handler(WebConfig.Builder config) {
-        handler = new WebHandler(config.drainPath("/going").build());
+        handler = new WebHandler(config.basePath("/going").drainPath("/going").build());
         return handler;
     }
 

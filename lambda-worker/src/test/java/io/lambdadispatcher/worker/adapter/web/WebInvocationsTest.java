@@ -270,6 +270,20 @@ class WebInvocationsTest {
     }
 
     @Test
+    void should_remove_the_base_path_only_from_paths_of_clients() throws Exception {
+        try (RawApp app = answering("HTTP/1.1 204 No Content\r\n\r\n")) {
+            WebConfig config = app.builder()
+                    .basePath("/shop")
+                    .passThroughPath("/shop/queue")
+                    .build();
+            invoke(config, "{\"httpMethod\":\"GET\",\"path\":\"/shop/7\",\"requestContext\":{}}");
+            assertThat(app.takeHeard()).startsWith("GET /7 HTTP/1.1\r\n");
+            invoke(config, QUEUE_EVENT);
+            assertThat(app.takeHeard()).startsWith("POST /shop/queue HTTP/1.1\r\n");
+        }
+    }
+
+    @Test
     void should_fail_the_invocation_with_the_statuses_that_are_said_to_be_errors() throws Exception {
         try (RawApp app = answering("HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy")) {
             assertThatThrownBy(() ->
