@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.ConfigurationException;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.Settings;
 import java.io.PrintWriter;
@@ -35,7 +36,9 @@ final class ConfigCheckCommand extends SettingsCommand {
     }
 
     @Override
-    int run(Configuration configuration, PrintWriter out, PrintWriter err) throws StartException {
+    int run(Configuration configuration, PrintWriter out, PrintWriter err)
+            throws ConfigurationException, StartException {
+        StartFiles.check(configuration);
         String what = needsRegion(configuration);
         if (what != null && configuration.find(Settings.AWS_REGION) == null) {
             try {

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.ConfigurationException;
 import java.io.PrintWriter;
 import java.util.EnumSet;
 import java.util.Map;
@@ -25,7 +26,9 @@ final class ServeCommand extends SettingsCommand {
     }
 
     @Override
-    int run(Configuration configuration, PrintWriter out, PrintWriter err) throws StartException, InterruptedException {
+    int run(Configuration configuration, PrintWriter out, PrintWriter err)
+            throws ConfigurationException, StartException, InterruptedException {
+        StartFiles.check(configuration);
         Termination requested = termination.get();
         // Until then, the files are still to be read, or are looked at soon.
         requested.onHangUp(() -> {});

@@ -126,5 +126,5 @@ abstract class SettingsCommand implements Callable<Integer> {
 
     /** Runs the command. Returns the exit code. */
     abstract int run(Configuration configuration, PrintWriter out, PrintWriter err)
-            throws StartException, InterruptedException;
+            throws ConfigurationException, StartException, InterruptedException;
 }

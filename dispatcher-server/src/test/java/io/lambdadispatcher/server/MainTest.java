@@ -28,6 +28,7 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -98,6 +99,48 @@ class MainTest {
 
         assertThat(out.toString()).containsPattern("admin\\.port +off +flag --admin-port");
         assertThat(err.toString()).isEmpty();
+    }
+
+    /** What only a start would find, a pipeline that runs config check would deploy. */
+    @ParameterizedTest
+    @CsvSource({"config check", "serve"})
+    void should_refuse_files_that_a_dispatcher_cannot_use(String command, @TempDir Path directory) throws Exception {
+        String missing = directory.resolve("missing/file").toString();
+        String damaged = Files.writeString(directory.resolve("state"), "{}").toString();
+        Path log = directory.resolve("access.log");
+
+        assertThat(runWith(command, "--state-file=" + missing, "--access-log-file=" + missing))
+                .isEqualTo(ExitCode.USAGE);
+        assertThat(runWith(command, "--state-file=" + damaged, "--access-log-file=" + directory))
+                .isEqualTo(ExitCode.USAGE);
+        assertThat(runWith(command, "--fleet-table=" + missing)).isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString().lines().map(line -> line.replaceAll(": Missing.*?(\\. Delete)", "$1")))
+                .containsExactly(
+                        "state.file: expected a file in a directory that can be written, got \"" + missing + '"',
+                        "access-log.file: expected a file that can be written, or a new one in a directory that can be"
+                                + " written, got \"" + missing + '"',
+                        "state.file: \"" + damaged + "\" is damaged. Delete it to start with no launches, no spending,"
+                                + " and launching switched on",
+                        "access-log.file: expected a file that can be written, or a new one in a directory that can be"
+                                + " written, got \"" + directory + '"',
+                        "fleet.table: expected a file in a directory that can be written, got \"" + missing + '"');
+
+        assertThat(runWith(command, "--state-file=" + directory.resolve("next"), "--access-log-file=" + log))
+                .as(() -> err.toString())
+                .isEqualTo(ExitCode.OK);
+        assertThat(Files.exists(log)).isEqualTo(command.equals("serve"));
+    }
+
+    private int runWith(String command, String... files) {
+        List<String> arguments = new ArrayList<>(List.of(command.split(" ")));
+        arguments.addAll(List.of(
+                "--workers-secret=" + SECRET,
+                "--admin-port=off",
+                "--shutdown-delay=0",
+                "--public-plain-port=127.0.0.1:0",
+                "--workers-port=127.0.0.1:0"));
+        arguments.addAll(List.of(files));
+        return run(arguments.toArray(String[]::new));
     }
 
     @Test

@@ -11,7 +11,7 @@ public final class ConfigurationException extends Exception {
     private final transient List<String> problems;
     private final transient Map<Path, String> digests;
 
-    ConfigurationException(List<String> problems) {
+    public ConfigurationException(List<String> problems) {
         this(problems, Map.of());
     }
 
