@@ -101,9 +101,13 @@ abstract class AppExchange implements BodyReader {
         breakOff(HttpResponseStatus.BAD_REQUEST, FailureReason.BAD_MESSAGE, why);
     }
 
-    /** @param status sent to the client if it has not received response headers */
+    /**
+     * Only a dispatcher can send a refused request elsewhere, so an event is answered.
+     *
+     * @param status sent to the client if it has not received response headers
+     */
     private void breakOff(HttpResponseStatus status, FailureReason code, @Nullable String why) {
-        if (isHeadSent() || code == FailureReason.REFUSED) {
+        if (isHeadSent() || code == FailureReason.REFUSED && origin == Origin.STREAM) {
             end();
             response.fail(code, String.valueOf(why));
         } else {

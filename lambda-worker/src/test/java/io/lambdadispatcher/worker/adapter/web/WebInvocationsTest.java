@@ -10,6 +10,8 @@ import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.event.ResponseReader;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.DefaultHttp2ResetFrame;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import java.io.ByteArrayInputStream;
@@ -318,6 +320,15 @@ class WebInvocationsTest {
         RawApp gone = new RawApp(RawApp.Connection::awaitEnd);
         gone.close();
         assertUnanswered(gone.builder().protocol(protocol), "no connection to the app");
+    }
+
+    @Test
+    void should_fail_the_invocation_where_the_app_refuses_its_stream() throws Exception {
+        try (H2cApp app = new H2cApp(
+                Http2Settings.defaultSettings(),
+                (stream, frame) -> stream.writeAndFlush(new DefaultHttp2ResetFrame(Http2Error.REFUSED_STREAM)))) {
+            assertUnanswered(app.builder(), "REFUSED_STREAM");
+        }
     }
 
     @Test
