@@ -8,6 +8,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.util.Map;
+import java.util.function.Predicate;
 
 /**
  * Checks headers and trailers on their way to and from the application, even if another part has
@@ -42,14 +43,23 @@ final class AppHeaders {
         }
     }
 
-    /** Returns a copy without the trailers that must not be passed on. */
-    static Http2Headers trailers(Iterable<? extends Map.Entry<? extends CharSequence, ? extends CharSequence>> from)
+    /**
+     * Returns a copy without the trailers that must not be passed on.
+     *
+     * @param mayHave for a request, {@link Origin#mayHave}, because an application may merge
+     *     trailers into the headers
+     */
+    static Http2Headers trailers(
+            Iterable<? extends Map.Entry<? extends CharSequence, ? extends CharSequence>> from,
+            Predicate<CharSequence> mayHave)
             throws BadMessageException {
         FlatHeaders to = new FlatHeaders();
         for (Map.Entry<? extends CharSequence, ? extends CharSequence> trailer : from) {
             AsciiString name = AsciiString.of(trailer.getKey()).toLowerCase();
             verify(name, trailer.getValue());
-            to.addValid(name, AsciiString.of(trailer.getValue()));
+            if (mayHave.test(name)) {
+                to.addValid(name, AsciiString.of(trailer.getValue()));
+            }
         }
         Trailers.removeForbidden(to);
         return to;

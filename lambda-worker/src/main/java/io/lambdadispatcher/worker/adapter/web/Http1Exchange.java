@@ -263,7 +263,7 @@ final class Http1Exchange extends AppExchange {
             end.writeShort('\r' << 8 | '\n');
         }
         try {
-            Http1RequestHead.writeTrailers(end, trailers);
+            Http1RequestHead.writeTrailers(end, trailers, origin);
         } catch (BadMessageException e) {
             end.release();
             refuse("trailer " + e.getMessage());
@@ -384,7 +384,7 @@ final class Http1Exchange extends AppExchange {
     private void onLastContent(LastHttpContent last) {
         Http2Headers trailers;
         try {
-            trailers = AppHeaders.trailers(last.trailingHeaders());
+            trailers = AppHeaders.trailers(last.trailingHeaders(), any -> true);
         } catch (BadMessageException e) {
             last.release();
             breakOff(FailureReason.BAD_MESSAGE, "trailer " + e.getMessage());

@@ -23,6 +23,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import java.util.Map.Entry;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -282,6 +283,16 @@ class WebHttpRulesTest {
         Http2Headers trailers = fields().add(rule.name(), "1").add("x-first", "1");
         Seen seen = exchange(start(kind, null, Answer.OK), post(), trailers);
         assertThat(verdict(seen, "400", heard.poll(), rule.name())).isEqualTo(rule.verdict());
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void should_drop_trailers_by_which_a_client_claims_to_be_an_event(App kind) throws Exception {
+        Http2Headers trailers = fields().add("x-amzn-request-context", "{}")
+                .add("x_amzn_lambda_context", "{}")
+                .add("x-first", "1");
+        exchange(start(kind, null, Answer.OK), post(), trailers);
+        assertThat(heard.poll()).extracting(Entry::getKey).hasToString("[x-first]");
     }
 
     @ParameterizedTest
