@@ -145,7 +145,8 @@ public final class Json {
         try (JsonGenerator json = FACTORY.createGenerator(ObjectWriteContext.empty(), out)) {
             write(json, value);
         }
-        return out.toString();
+        // DEL is ASCII and JSON may have it, but a header must not. It can only be within a string.
+        return out.toString().replace("\u007F", "\\u007F");
     }
 
     /** Writes one value as {@link #write} does. */

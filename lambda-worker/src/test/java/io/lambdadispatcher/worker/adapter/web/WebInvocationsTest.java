@@ -235,6 +235,18 @@ class WebInvocationsTest {
         }
     }
 
+    /** The path is also in the request context, which becomes a header. */
+    @Test
+    void should_serve_events_whose_path_has_a_control_character() throws Exception {
+        try (RawApp app = answering(TWO_COOKIES)) {
+            invoke(
+                    app.config(),
+                    "{\"version\":\"2.0\",\"rawPath\":\"/a\u007f\","
+                            + "\"requestContext\":{\"http\":{\"method\":\"GET\",\"path\":\"/a\u007f\"}}}");
+            assertThat(app.takeHeard()).startsWith("GET /a%7F HTTP/1.1\r\n").contains("\"path\":\"/a\\u007F\"");
+        }
+    }
+
     @Test
     void should_encode_what_is_no_text() throws Exception {
         String event = "{\"httpMethod\":\"GET\",\"path\":\"/\",\"requestContext\":{}}";
