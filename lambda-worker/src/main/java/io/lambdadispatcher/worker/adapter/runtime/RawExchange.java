@@ -41,8 +41,9 @@ final class RawExchange implements Answer {
         fail(text);
     }
 
-    private void fail(String text) {
-        result.completeExceptionally(new IOException(text));
+    /** @return whether there was no result before */
+    private boolean fail(String text) {
+        return result.completeExceptionally(new IOException(text));
     }
 
     /** Gathers the stream, because Lambda's Java runtime accepts only complete results. */
@@ -52,8 +53,8 @@ final class RawExchange implements Answer {
         return new Stream() {
             @Override
             public boolean onBytes(ByteBuf bytes) {
-                if (!whole.add(bytes)) {
-                    fail("a response of more than " + maxBytes + " bytes");
+                if (!whole.add(bytes) && fail("a response of more than " + maxBytes + " bytes")) {
+                    stop.run();
                 }
                 return true;
             }

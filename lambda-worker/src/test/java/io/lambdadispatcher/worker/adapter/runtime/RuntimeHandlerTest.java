@@ -641,6 +641,24 @@ class RuntimeHandlerTest {
         }
     }
 
+    /** Otherwise, a stream without an end would keep the child busy. */
+    @Test
+    void should_stop_a_streamed_answer_to_an_invoke_beyond_the_limit() throws Exception {
+        try (ScriptedRuntime runtime =
+                        new ScriptedRuntime(directory, Map.of("LAMBDA_DISPATCHER_RUNTIME_MAX_BYTES", "8"));
+                Wire wire = new Wire(runtime)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            CompletableFuture<String> tooLarge = invoke(runtime, "id-1");
+            next.get();
+            wire.post("invocation/id-1/response", STREAMING).chunk("123456789").chunk("0");
+            assertThat(wire.socket.getInputStream().read()).isEqualTo(-1);
+            assertThat(tooLarge)
+                    .failsWithin(Duration.ofSeconds(20))
+                    .withThrowableThat()
+                    .withMessageContaining("a response of more than 8 bytes");
+        }
+    }
+
     @Test
     void should_refuse_an_invoke_with_the_id_of_one_that_its_child_works_on() throws Exception {
         try (ScriptedRuntime runtime =
