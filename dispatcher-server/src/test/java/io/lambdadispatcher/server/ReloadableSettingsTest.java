@@ -75,7 +75,7 @@ class ReloadableSettingsTest {
     private static final Map<String, String> KEYS = Map.of("aws.accessKeyId", "any", "aws.secretAccessKey", "any");
 
     /** Values of one setting, because a reload of all settings takes a while. */
-    private static final int MOST_TEXTS = 2;
+    private static final int MOST_TEXTS = 1;
 
     /** They change together. ReloadTest and ReloaderTest change them. */
     private static final Pattern FILES = Pattern.compile(".*\\.tls\\.(certificate|key|client-certificates)");
