@@ -227,6 +227,7 @@ class RuntimeIT {
                     case "getAwsRequestId" -> id;
                     case "getInvokedFunctionArn" -> "arn:of:the:invoke";
                     case "getRemainingTimeInMillis" -> 30_000;
+                    case "getClientContext", "getIdentity" -> null;
                     default -> throw new UnsupportedOperationException(method.getName());
                 });
     }

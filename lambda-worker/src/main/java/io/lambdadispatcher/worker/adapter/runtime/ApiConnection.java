@@ -47,6 +47,8 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
     private static final AsciiString DEADLINE = AsciiString.cached("Lambda-Runtime-Deadline-Ms");
     private static final AsciiString FUNCTION_ARN = AsciiString.cached("Lambda-Runtime-Invoked-Function-Arn");
     private static final AsciiString TRACE_ID = AsciiString.cached("Lambda-Runtime-Trace-Id");
+    private static final AsciiString CLIENT_CONTEXT = AsciiString.cached("Lambda-Runtime-Client-Context");
+    private static final AsciiString IDENTITY = AsciiString.cached("Lambda-Runtime-Cognito-Identity");
     private static final AsciiString RESPONSE_MODE = AsciiString.cached("Lambda-Runtime-Function-Response-Mode");
     private static final AsciiString ERROR_TYPE = AsciiString.cached("Lambda-Runtime-Function-Error-Type");
     private static final AsciiString ERROR_BODY = AsciiString.cached("Lambda-Runtime-Function-Error-Body");
@@ -295,10 +297,16 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         headers.set(REQUEST_ID, head.id());
         headers.set(DEADLINE, head.deadlineEpochMillis());
         headers.set(FUNCTION_ARN, head.functionArn());
-        if (head.traceId() != null) {
-            headers.set(TRACE_ID, head.traceId());
-        }
+        setIfAny(headers, TRACE_ID, head.traceId());
+        setIfAny(headers, CLIENT_CONTEXT, head.clientContext());
+        setIfAny(headers, IDENTITY, head.identity());
         return send(response);
+    }
+
+    private static void setIfAny(HttpHeaders headers, AsciiString name, @Nullable String value) {
+        if (value != null) {
+            headers.set(name, value);
+        }
     }
 
     private void accept() {

@@ -1,6 +1,14 @@
 package io.lambdadispatcher.worker.adapter.runtime;
 
+import com.amazonaws.services.lambda.runtime.Client;
+import com.amazonaws.services.lambda.runtime.ClientContext;
+import com.amazonaws.services.lambda.runtime.CognitoIdentity;
+import com.amazonaws.services.lambda.runtime.Context;
+import io.lambdadispatcher.wire.event.Json;
 import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -8,6 +16,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a child is told about an invocation, in addition to its event.
  *
+ * @param clientContext JSON of the caller, usually of a mobile application
+ * @param identity JSON about the caller's identity in Amazon Cognito
  * @param deadlineEpochMillis the deadline by the wall clock, which the child reads
  * @param deadlineNanos the deadline by {@link System#nanoTime}
  * @param timeoutNanos the time from the arrival of the request to the deadline
@@ -16,6 +26,8 @@ record InvokeHead(
         String id,
         String functionArn,
         @Nullable String traceId,
+        @Nullable String clientContext,
+        @Nullable String identity,
         long deadlineEpochMillis,
         long deadlineNanos,
         long timeoutNanos) {
@@ -30,11 +42,34 @@ record InvokeHead(
     }
 
     static InvokeHead of(String id, String functionArn, @Nullable String traceId, long millisLeft) {
+        return of(id, functionArn, traceId, null, null, millisLeft);
+    }
+
+    /** Returns what the worker itself was told about an ordinary invocation. */
+    static InvokeHead of(Context context, @Nullable String traceId) {
+        return of(
+                context.getAwsRequestId(),
+                context.getInvokedFunctionArn(),
+                traceId,
+                json(context.getClientContext()),
+                json(context.getIdentity()),
+                context.getRemainingTimeInMillis());
+    }
+
+    private static InvokeHead of(
+            String id,
+            String functionArn,
+            @Nullable String traceId,
+            @Nullable String clientContext,
+            @Nullable String identity,
+            long millisLeft) {
         long timeoutNanos = TimeUnit.MILLISECONDS.toNanos(millisLeft);
         return new InvokeHead(
                 id,
                 functionArn,
                 traceId,
+                clientContext,
+                identity,
                 System.currentTimeMillis() + millisLeft,
                 System.nanoTime() + timeoutNanos,
                 timeoutNanos);
@@ -52,6 +87,44 @@ record InvokeHead(
         String root = HEX.toHexDigits(unique.getMostSignificantBits())
                 + HEX.toHexDigits((int) unique.getLeastSignificantBits());
         return "Root=1-" + seconds + "-" + root + ";Parent=" + HEX.toHexDigits(parent) + ";Sampled=0";
+    }
+
+    /** Returns it as AWS's runtime clients read it. */
+    private static @Nullable String json(@Nullable ClientContext from) {
+        if (from == null) {
+            return null;
+        }
+        Map<String, @Nullable Object> all = new LinkedHashMap<>();
+        Client client = from.getClient();
+        if (client != null) {
+            Map<String, @Nullable Object> about = new LinkedHashMap<>();
+            about.put("installation_id", client.getInstallationId());
+            about.put("app_title", client.getAppTitle());
+            about.put("app_version_name", client.getAppVersionName());
+            about.put("app_version_code", client.getAppVersionCode());
+            about.put("app_package_name", client.getAppPackageName());
+            all.put("client", withoutNulls(about));
+        }
+        all.put("custom", from.getCustom());
+        all.put("env", from.getEnvironment());
+        return Json.write(withoutNulls(all));
+    }
+
+    /** Returns it as AWS's runtime clients read it. */
+    private static @Nullable String json(@Nullable CognitoIdentity from) {
+        if (from == null || from.getIdentityId() == null) {
+            return null;
+        }
+        Map<String, @Nullable Object> all = new LinkedHashMap<>();
+        all.put("cognitoIdentityId", from.getIdentityId());
+        all.put("cognitoIdentityPoolId", from.getIdentityPoolId());
+        return Json.write(withoutNulls(all));
+    }
+
+    /** Clients in typed languages accept a missing member, and not always null. */
+    private static Map<String, @Nullable Object> withoutNulls(Map<String, @Nullable Object> members) {
+        members.values().removeIf(Objects::isNull);
+        return members;
     }
 
     boolean isOverdue(long nowNanos) {

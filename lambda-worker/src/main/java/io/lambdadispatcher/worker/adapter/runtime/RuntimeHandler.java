@@ -121,11 +121,7 @@ public final class RuntimeHandler implements Handler, Lifecycle, RequestStreamHa
     @Override
     public void handleRequest(InputStream event, OutputStream answer, Context context) throws IOException {
         RawExchange exchange = new RawExchange(config.maxBytes());
-        InvokeHead head = InvokeHead.of(
-                context.getAwsRequestId(),
-                context.getInvokedFunctionArn(),
-                System.getProperty(TRACE_PROPERTY),
-                context.getRemainingTimeInMillis());
+        InvokeHead head = InvokeHead.of(context, System.getProperty(TRACE_PROPERTY));
         shared().pool().submit(new Invocation(head, event.readAllBytes(), exchange));
         try {
             answer.write(exchange.result().toCompletableFuture().get());

@@ -5,6 +5,9 @@ import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.amazonaws.services.lambda.runtime.Client;
+import com.amazonaws.services.lambda.runtime.ClientContext;
+import com.amazonaws.services.lambda.runtime.CognitoIdentity;
 import com.amazonaws.services.lambda.runtime.Context;
 import io.lambdadispatcher.wire.event.EventFormat;
 import io.lambdadispatcher.wire.event.Json;
@@ -26,11 +29,13 @@ import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Proxy;
 import java.net.Socket;
+import java.net.http.HttpHeaders;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -591,15 +596,23 @@ class RuntimeHandlerTest {
 
     /** Invokes the handler as Lambda does for an event of a queue. */
     private static CompletableFuture<String> invoke(ScriptedRuntime runtime, String id) {
-        Context context = (Context) Proxy.newProxyInstance(
-                Context.class.getClassLoader(),
-                new Class<?>[] {Context.class},
-                (proxy, method, arguments) -> switch (method.getName()) {
-                    case "getAwsRequestId" -> id;
-                    case "getInvokedFunctionArn" -> "arn:of:the:invoke";
-                    case "getRemainingTimeInMillis" -> 60_000;
-                    default -> throw new UnsupportedOperationException(method.getName());
-                });
+        return invoke(runtime, id, Map.of());
+    }
+
+    /** Returns an object whose methods return these values, by name, or null. */
+    private static <T> T proxy(Class<T> type, Map<String, ?> values) {
+        return type.cast(Proxy.newProxyInstance(
+                type.getClassLoader(),
+                new Class<?>[] {type},
+                (proxy, method, arguments) -> values.get(method.getName())));
+    }
+
+    private static CompletableFuture<String> invoke(ScriptedRuntime runtime, String id, Map<String, Object> more) {
+        Map<String, Object> values = new HashMap<>(more);
+        values.put("getAwsRequestId", id);
+        values.put("getInvokedFunctionArn", "arn:of:the:invoke");
+        values.put("getRemainingTimeInMillis", 60_000);
+        Context context = proxy(Context.class, values);
         Executor blocking = call -> new Thread(call, "invoke").start();
         return CompletableFuture.supplyAsync(
                 () -> {
@@ -612,6 +625,36 @@ class RuntimeHandlerTest {
                     return answer.toString(StandardCharsets.UTF_8);
                 },
                 blocking);
+    }
+
+    @Test
+    void should_say_who_invokes() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            Client client = proxy(Client.class, Map.of("getInstallationId", "i-1", "getAppTitle", "Caf\u00e9"));
+            Map<String, Object> caller = Map.of(
+                    "getClientContext",
+                    proxy(ClientContext.class, Map.of("getClient", client, "getCustom", Map.of("a", "b"))),
+                    "getIdentity",
+                    proxy(CognitoIdentity.class, Map.of("getIdentityId", "eu:1", "getIdentityPoolId", "eu:2")));
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            CompletableFuture<String> known = invoke(runtime, "id-1", caller);
+            HttpHeaders headers = next.get().headers();
+            assertThat(headers.firstValue("lambda-runtime-client-context"))
+                    .contains("{\"client\":{\"installation_id\":\"i-1\",\"app_title\":\"Caf\\u00E9\"},"
+                            + "\"custom\":{\"a\":\"b\"}}");
+            assertThat(headers.firstValue("lambda-runtime-cognito-identity"))
+                    .contains("{\"cognitoIdentityId\":\"eu:1\",\"cognitoIdentityPoolId\":\"eu:2\"}");
+            runtime.post("invocation/id-1/response", "1");
+            assertThat(known.get()).isEqualTo("1");
+
+            next = runtime.next();
+            CompletableFuture<String> unknown =
+                    invoke(runtime, "id-2", Map.of("getIdentity", proxy(CognitoIdentity.class, Map.of())));
+            assertThat(next.get().headers().map())
+                    .doesNotContainKeys("lambda-runtime-client-context", "lambda-runtime-cognito-identity");
+            runtime.post("invocation/id-2/response", "2");
+            assertThat(unknown.get()).isEqualTo("2");
+        }
     }
 
     @Test
@@ -942,11 +985,7 @@ class RuntimeHandlerTest {
     /** Invokes with a deadline that is far away. */
     private static byte[] invoke(RuntimeHandler handler) {
         ByteArrayOutputStream answer = new ByteArrayOutputStream();
-        Context context = (Context) Proxy.newProxyInstance(
-                Context.class.getClassLoader(),
-                new Class<?>[] {Context.class},
-                (proxy, method, arguments) ->
-                        method.getName().equals("getRemainingTimeInMillis") ? (Object) 900_000 : "id");
+        Context context = proxy(Context.class, Map.of("getRemainingTimeInMillis", 900_000));
         try {
             handler.handleRequest(new ByteArrayInputStream("{}".getBytes(StandardCharsets.UTF_8)), answer, context);
         } catch (IOException e) {
