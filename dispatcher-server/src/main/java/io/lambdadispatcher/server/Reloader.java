@@ -2,7 +2,7 @@ package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationException;
-import io.lambdadispatcher.server.log.Repeated;
+import io.lambdadispatcher.server.task.Repeated;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.UncheckedIOException;

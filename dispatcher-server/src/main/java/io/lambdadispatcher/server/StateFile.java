@@ -2,7 +2,7 @@ package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.server.log.OwnerOnly;
-import io.lambdadispatcher.server.log.Repeated;
+import io.lambdadispatcher.server.task.Repeated;
 import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.server;
 
-import io.lambdadispatcher.server.log.Repeated;
+import io.lambdadispatcher.server.task.Repeated;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.Unpooled;

@@ -9,7 +9,7 @@ import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.Route;
-import io.lambdadispatcher.server.log.Repeated;
+import io.lambdadispatcher.server.task.Repeated;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.GlobalEventExecutor;
 import io.netty.util.concurrent.Ticker;

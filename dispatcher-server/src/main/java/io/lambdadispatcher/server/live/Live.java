@@ -6,7 +6,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.live.ChangeLog.ChangeKind;
-import io.lambdadispatcher.server.log.Repeated;
+import io.lambdadispatcher.server.task.Repeated;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

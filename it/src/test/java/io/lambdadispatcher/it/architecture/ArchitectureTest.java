@@ -54,7 +54,7 @@ class ArchitectureTest {
     private static final long MOST_LINES = 600;
 
     /** WebSockets beside a handler in process, and the load of this handler, came last. */
-    private static final long MOST_CORE_LINES = 46_391;
+    private static final long MOST_CORE_LINES = 46_395;
 
     private static final long MOST_MUTABLE_FIELDS = 18;
     private static final JavaClasses CLASSES = classes();

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.server.log;
+package io.lambdadispatcher.server.task;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.server.log;
+package io.lambdadispatcher.server.task;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
