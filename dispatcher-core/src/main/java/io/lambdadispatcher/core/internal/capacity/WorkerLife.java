@@ -237,7 +237,7 @@ final class WorkerLife {
         return reason;
     }
 
-    /** Returns true once, if the worker has drained for so long, so that it is killed. */
+    /** Returns whether the worker has drained for this time. Returns true once, for its kill. */
     boolean hasDrainedFor(long nanos, long nowNanos) {
         boolean over = !killed && state == State.DRAINING && inStateNanos(nowNanos) >= nanos;
         killed |= over;

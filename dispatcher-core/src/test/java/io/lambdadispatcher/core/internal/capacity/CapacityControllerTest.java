@@ -1193,9 +1193,8 @@ class CapacityControllerTest {
         assertThat(controller.permitsOverflow()).isTrue();
     }
 
-    @Test
-    void should_not_spend_more_in_an_hour_than_the_ceiling() {
-        // Ten workers of 1 GB would spend 36,000 GB-seconds in an hour.
+    /** Without the ceiling, they would spend 36,000 GB-seconds in an hour. */
+    private void tenWorkersWithCeiling() {
         controller = controller(function()
                 .capacity(CapacityPolicy.fixed(10))
                 .launching(LaunchLimits.builder()
@@ -1204,6 +1203,11 @@ class CapacityControllerTest {
                         .launchesPerMinute(1000)
                         .build())
                 .build());
+    }
+
+    @Test
+    void should_not_spend_more_in_an_hour_than_the_ceiling() {
+        tenWorkersWithCeiling();
         double most = 0;
         for (int second = 0; second < 3 * 3600; second++) {
             pass(Duration.ofSeconds(1));
@@ -1223,14 +1227,7 @@ class CapacityControllerTest {
     /** Their requests last longer than the limit has room for. */
     @Test
     void should_not_spend_more_than_the_ceiling_on_workers_that_do_not_end() {
-        controller = controller(function()
-                .capacity(CapacityPolicy.fixed(10))
-                .launching(LaunchLimits.builder()
-                        .gbSecondsPerHour(6000)
-                        .workerMegabytes(1024)
-                        .launchesPerMinute(1000)
-                        .build())
-                .build());
+        tenWorkersWithCeiling();
         busy = 50;
         double most = 0;
         for (int second = 0; second < 3600; second++) {
