@@ -8,16 +8,19 @@
 Both dispatchers run concurrently, each with one event loop, on core 0, and each has a worker of its own commit. The workers and the load generator share core 1. Each
 pair is one load on each dispatcher, in alternating order. The processes are started several times, because two JVMs differ by themselves.
 The other commit must know the settings by their present names. With --setting, only the checked out commit has this setting, so HEAD shows what it costs.
+With --workers, both have this many workers of the checked out commit.
 With --worker-tls, only the checked out commit has TLS between dispatcher and worker, as a dispatcher has it by default.
-It reports the ratio of CPU time per request, checked out ÷ other, without that of the JIT compiler: the mean of all pairs, with its 95 % interval.
+It reports the ratio of CPU time per request, checked out ÷ other, without that of the JIT compiler: the mean of all pairs, with its 95 % interval. It also
+reports the bytes that each dispatcher allocates on its heap for a request.
 With --bound, the exit code is 1 if the interval lies wholly above the bound.
 """
 
 import re
+import statistics
 from functools import partial
 
 import machine
-from contenders import LambdaDispatcher
+from contenders import Crowd, LambdaDispatcher
 from driver import Driver
 from load import scenarios_of
 from machine import progress
@@ -26,16 +29,18 @@ from pairs import alternate, compare, rows
 from processes import ROOT, Failure, run
 
 
-class OtherDispatcher(LambdaDispatcher):
-    """The dispatcher of another commit, without the settings that it does not know."""
+def of_commit(kind, tree):
+    """@return a kind of dispatcher of another commit, without the settings that it does not know"""
+    class OtherDispatcher(kind):
+        def __init__(self, *arguments, **more):
+            super().__init__(*arguments, **more)
+            self.class_path = self.class_path.replace(str(ROOT), str(tree))
 
-    def __init__(self, tree, *arguments, **more):
-        super().__init__(*arguments, **more)
-        self.class_path = self.class_path.replace(str(ROOT), str(tree))
+        def settings(self):
+            known = run([self.java, "-cp", self.class_path, "io.lambdadispatcher.server.Main", "serve", "--help-all"])
+            return {name: value for name, value in super().settings().items() if f"--{name}" in known}
 
-    def settings(self):
-        known = run([self.java, "-cp", self.class_path, "io.lambdadispatcher.server.Main", "serve", "--help-all"])
-        return {name: value for name, value in super().settings().items() if f"--{name}" in known}
+    return OtherDispatcher
 
 
 class Compare(Driver):
@@ -47,6 +52,7 @@ class Compare(Driver):
         "scenarios": ("ping,image,echo", "some of these"),
         "bound": (float, "exit with 1 if an interval lies wholly above this ratio"),
         "setting": ([], "NAME=VALUE: a setting of the checked out dispatcher; may be repeated"),
+        "workers": (1, "workers of each dispatcher"),
         "worker_tls": (False, "TLS between the checked out dispatcher and its worker"),
     }
 
@@ -80,9 +86,10 @@ class Compare(Driver):
 
     def scenario(self, scenario):
         samples = []
+        kind = type("Workers", (Crowd,), {"count": self.options.workers}) if self.options.workers > 1 else LambdaDispatcher
         for number in range(self.options.processes):
-            ours = LambdaDispatcher(self.java, self.flags, variant=f"ours-{number}")
-            theirs = OtherDispatcher(self.tree, self.java, self.flags, variant=f"other-{number}")
+            ours = kind(self.java, self.flags, variant=f"ours-{number}")
+            theirs = of_commit(kind, self.tree)(self.java, self.flags, variant=f"other-{number}")
             ours.flags.update(self.options.settings)
             ours.worker_tls = self.options.worker_tls
             both = [theirs, ours] if number % 2 else [ours, theirs]
@@ -94,10 +101,13 @@ class Compare(Driver):
             samples += alternate(self.options.pairs, *(partial(measure, one, scenario, requests, self.directory) for one in (theirs, ours)))
             for each in both:
                 each.stop()
-        return compare(samples, self.options.processes)
+        allocated = [statistics.median(sample["allocated_bytes"] for sample in of_one) for of_one in zip(*samples)]
+        return {**compare(samples, self.options.processes), "allocated_bytes": allocated}
 
     def show(self, report):
         print(f"beside {self.other[:12]}\n\n" + rows("scenario", "other", "checked out", report["results"]))
+        for name, row in report["results"].items():
+            print("{}: {:,.0f} and {:,.0f} bytes/request".format(name, *row["allocated_bytes"]))
 
     def failures(self, report):
         bound = self.options.bound
