@@ -40,6 +40,8 @@ public final class CapacityController {
     private static final long SETTLED_NANOS = 10 * SECOND;
 
     private static final int MOST_EJECTIONS = 3;
+    /** Decisions take a second, and a worker that is ended some more. */
+    private static final int LAST_SECONDS = 10;
     /**
      * The time in which workers of a previous dispatcher may dial in, so that requests wait for
      * them.
@@ -228,6 +230,7 @@ public final class CapacityController {
     }
 
     private void onGone(long nowNanos, WorkerLife worker) {
+        target.meter(nowNanos, workers);
         workers.onGone(nowNanos, worker);
         if (worker.isLost()) {
             downstream.onLost(worker);
@@ -430,22 +433,23 @@ public final class CapacityController {
     }
 
     /**
-     * Ends the workers that the spending limit does not allow, also those with requests in flight.
-     * It has room for a minute of each worker. They are ended one after the other, so half a minute
-     * for each is as much.
+     * Drains the workers for which the spending limit leaves less than a minute each. If it leaves
+     * only {@link #LAST_SECONDS}, they are ended with their requests.
      */
     private void endUnaffordable(PlanDraft draft) {
-        int left = workers.count(worker -> worker.ours && !worker.hasExited()) - target.affordable();
+        int running = workers.count(worker -> worker.ours && !worker.hasExited());
+        int surplus = running - target.affordable();
+        int unpaid = fleet.prepaid() ? 0 : running - target.spend().affordableWorkers(LAST_SECONDS);
         for (WorkerLife worker : workers.all()) {
-            if (left > 0 && worker.ours && worker.is(State.DRAINING) && !worker.hasExited()) {
-                left--;
-                if (worker.hasDrainedFor(SpendMeter.MINUTE_NANOS / 2, draft.nowNanos)) {
-                    draft.kill(worker, "has drained for 30 s, and the spending limit allows no more");
+            if (worker.ours && !worker.is(State.READY) && !worker.hasExited()) {
+                surplus -= worker.is(State.DRAINING) ? 1 : 0;
+                if (unpaid-- > 0 && worker.kill()) {
+                    draft.kill(worker, "exceeds the spending limit");
                 }
             }
         }
         List<WorkerLife> ready = workers.readyLaunched();
-        for (WorkerLife worker : Retirement.surplus(ready, ready.size() - Math.max(0, left))) {
+        for (WorkerLife worker : Retirement.surplus(ready, ready.size() - Math.max(0, surplus))) {
             draft.drain(worker, DrainCode.SCALE_IN, "the spending limit is reached");
         }
     }

@@ -101,13 +101,13 @@ final class SpendMeter {
         return ceilingGbSeconds == 0 || lastHour < ceilingGbSeconds;
     }
 
-    /** Returns how many workers the ceiling allows now. */
-    int affordableWorkers() {
+    /** Returns for how many workers the ceiling leaves this time. */
+    int affordableWorkers(int seconds) {
         if (ceilingGbSeconds == 0) {
             return Integer.MAX_VALUE;
         }
         double left = Math.max(0, ceilingGbSeconds - lastHour);
-        return (int) Math.min(Integer.MAX_VALUE, left / (workerGb * MINUTES));
+        return (int) Math.min(Integer.MAX_VALUE, left / (workerGb * seconds));
     }
 
     /**

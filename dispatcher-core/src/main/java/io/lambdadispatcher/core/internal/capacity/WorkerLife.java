@@ -237,11 +237,11 @@ final class WorkerLife {
         return reason;
     }
 
-    /** Returns whether the worker has drained for this time. Returns true once, for its kill. */
-    boolean hasDrainedFor(long nanos, long nowNanos) {
-        boolean over = !killed && state == State.DRAINING && inStateNanos(nowNanos) >= nanos;
-        killed |= over;
-        return over;
+    /** Records that the worker is killed. Returns whether it is for the first time. */
+    boolean kill() {
+        boolean first = !killed;
+        killed = true;
+        return first;
     }
 
     /** Records that the launcher reported the worker's exit, although it is still connected. */

@@ -73,7 +73,7 @@ final class WorkerTarget {
         load.onSample(nowNanos, demand);
         excess.onSample(nowNanos, demand);
         backlog.onSample(nowNanos, demand, workers.count(WorkerLife::isStarting), startNanos, base > 0);
-        spend.advance(nowNanos, workers.count(worker -> worker.ours));
+        meter(nowNanos, workers);
         rememberRequests(nowNanos, demand);
         int withheld = workers.withheld(nowNanos);
         double elsewhere = fleet.streams() * utilization();
@@ -102,7 +102,7 @@ final class WorkerTarget {
         int spare = spares ? policy.minSpareWorkers() : 0;
         int otherwise = (int) Math.min(policy.maxWorkers(), Math.max(policy.minWorkers(), (long) needed + spare));
         int within = Math.max(otherwise, Math.min(policy.maxWorkers(), scheduled.evaluate(startNanos)));
-        affordable = fleet.prepaid() ? Integer.MAX_VALUE : spend.affordableWorkers();
+        affordable = fleet.prepaid() ? Integer.MAX_VALUE : spend.affordableWorkers(60);
         wanted = Math.min(within, affordable);
         long holdNanos = base == 0 ? policy.scaleDownDelay().toNanos() : holdNanos(startNanos);
         recentlyWanted.setWindow(holdNanos);
@@ -163,6 +163,11 @@ final class WorkerTarget {
     /** Returns how many worker streams are needed beside the base, or without it. */
     double launchedStreams() {
         return launchedStreams;
+    }
+
+    /** Counts the time since the previous call for the workers that ran in it. */
+    void meter(long nowNanos, WorkerLives workers) {
+        spend.advance(nowNanos, workers.count(worker -> worker.ours));
     }
 
     /** Returns how many launched workers the traffic needs, without spare ones and limits. */

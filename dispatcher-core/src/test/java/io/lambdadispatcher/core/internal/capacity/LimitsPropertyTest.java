@@ -107,8 +107,8 @@ class LimitsPropertyTest {
         private final boolean stubborn;
 
         private final long life;
-        /** 0 = there is no spending limit. */
-        private final double minutesOfAll;
+        /** 0 = there is no spending limit. Otherwise, it has room for a minute of each worker, or more. */
+        private final double ceilingSeconds;
 
         private final int launchesPerMinute;
         private final List<Long> launchNanos = new ArrayList<>();
@@ -130,7 +130,7 @@ class LimitsPropertyTest {
             calm = random.nextInt(3) == 0;
             stubborn = random.nextBoolean();
             life = (random.nextBoolean() ? 120 : 900) * SECOND;
-            minutesOfAll = random.nextBoolean() ? random.nextDouble(1, 6) : 0;
+            ceilingSeconds = random.nextBoolean() ? random.nextDouble(2400, 12_000) : 0;
             launchesPerMinute = random.nextBoolean() ? 1000 : random.nextInt(5, 60);
             policy = policy();
             controller = new CapacityController(function(), new Random(seed));
@@ -159,15 +159,11 @@ class LimitsPropertyTest {
                     .capacity(policy)
                     .launching(LaunchLimits.builder()
                             .launchesPerMinute(launchesPerMinute)
-                            .gbSecondsPerHour(ceilingSeconds())
+                            .gbSecondsPerHour(ceilingSeconds)
                             .workerMegabytes(1024)
                             .launchTimeout(Duration.ofSeconds(15))
                             .build())
                     .build();
-        }
-
-        private double ceilingSeconds() {
-            return minutesOfAll * 60 * policy.maxWorkers();
         }
 
         private int limit() {
@@ -195,7 +191,7 @@ class LimitsPropertyTest {
             wantedStreams = 5;
             advance(life + 200 * SECOND);
             assertThat(connections()).as("connections at the end").isLessThanOrEqualTo(limit());
-            if (minutesOfAll == 0) {
+            if (ceilingSeconds == 0) {
                 assertThat(now - servedNanos)
                         .as("nanoseconds without a worker at the end")
                         .isLessThan(60 * SECOND);
@@ -228,9 +224,8 @@ class LimitsPropertyTest {
             assertThat(alive()).as("workers").isLessThanOrEqualTo(2L * Math.max(policy.maxWorkers(), mostWorkers));
             launchNanos.removeIf(launched -> now - launched >= 60 * SECOND);
             assertThat(launchNanos).as("launches in a minute").hasSizeLessThanOrEqualTo(launchesPerMinute);
-            if (minutesOfAll > 0) {
-                double mostSpent = minutesOfAll * 60 * Math.max(policy.maxWorkers(), mostWorkers);
-                assertThat(spentSeconds).as("GB-seconds in less than an hour").isLessThanOrEqualTo(mostSpent);
+            if (ceilingSeconds > 0) {
+                assertThat(spentSeconds).as("GB-seconds in less than an hour").isLessThanOrEqualTo(ceilingSeconds);
             }
             if (running.values().stream().anyMatch(worker -> worker.connected && !worker.draining)) {
                 servedNanos = now;
@@ -366,7 +361,9 @@ class LimitsPropertyTest {
             if (worker != null) {
                 replaced += drain.reason() == DrainCode.SCALE_IN ? 0 : 1;
                 worker.draining = true;
-                long nanos = stubborn ? drain.graceNanos() : Math.min(random.nextBoolean() ? SECOND : upTo(60), drain.graceNanos());
+                long nanos = stubborn
+                        ? drain.graceNanos()
+                        : Math.min(random.nextBoolean() ? SECOND : upTo(60), drain.graceNanos());
                 after(nanos, () -> end(worker, Cause.ENDED));
             }
         }
