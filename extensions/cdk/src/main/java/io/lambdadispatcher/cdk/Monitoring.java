@@ -74,7 +74,8 @@ final class Monitoring extends Construct {
                         5,
                         5,
                         5,
-                        "More than 5 % of the responses have a status of 500 or more."),
+                        "More than 5 % of the responses of the dispatchers have a status of 500 or more."),
+                down(traffic.healthyHostCount(statistic("Minimum")), of),
                 alarm("Unhealthy", unhealthy, 0, 5, 5, "A dispatcher has not started or does not answer."),
                 alarm(
                         "CpuHigh",
@@ -134,7 +135,7 @@ final class Monitoring extends Construct {
      * @param within of the last so many
      */
     private IAlarm alarm(String id, IMetric metric, Number threshold, int minutes, int within, String description) {
-        Alarm alarm = Alarm.Builder.create(this, id)
+        return notifying(Alarm.Builder.create(this, id)
                 .metric(metric)
                 .threshold(threshold)
                 .datapointsToAlarm(minutes)
@@ -143,7 +144,25 @@ final class Monitoring extends Construct {
                 // Without requests, launches or warnings, most of these metrics have no values.
                 .treatMissingData(TreatMissingData.NOT_BREACHING)
                 .alarmDescription(description)
+                .build());
+    }
+
+    /** Without dispatchers, all other metrics have no values. */
+    private IAlarm down(IMetric healthy, LambdaDispatcher of) {
+        Alarm alarm = Alarm.Builder.create(this, "Down")
+                .metric(healthy)
+                .threshold(1)
+                .evaluationPeriods(3)
+                .comparisonOperator(ComparisonOperator.LESS_THAN_THRESHOLD)
+                .treatMissingData(TreatMissingData.BREACHING)
+                .alarmDescription("No dispatcher serves: none is healthy, or none runs.")
                 .build();
+        // A new stack has no dispatchers at first.
+        alarm.getNode().addDependency(of.getService());
+        return notifying(alarm);
+    }
+
+    private Alarm notifying(Alarm alarm) {
         alarm.addAlarmAction(new SnsAction(topic));
         alarm.addOkAction(new SnsAction(topic));
         return alarm;

@@ -434,11 +434,20 @@ class LambdaDispatcherTest {
                 builder.alarms(Topic.fromTopicArn(stack, "Topic", "arn:aws:sns:eu-west-1:123456789012:operators")));
 
         assertThat(rendered.all("AWS::CloudWatch::Alarm", "DispatcherMonitoring"))
-                .hasSize(7)
+                .hasSize(8)
                 .allSatisfy(alarm -> assertThat(alarm)
                         .containsEntry("AlarmActions", List.of("arn:aws:sns:eu-west-1:123456789012:operators"))
-                        .containsEntry("TreatMissingData", "notBreaching")
                         .containsKey("AlarmDescription"));
+        assertThat(rendered.all("AWS::CloudWatch::Alarm", "DispatcherMonitoring"))
+                .filteredOn(alarm -> !alarm.get("TreatMissingData").equals("notBreaching"))
+                .as("fires without dispatchers, when no metric has values")
+                .containsExactly(rendered.one("AWS::CloudWatch::Alarm", "DispatcherMonitoringDown"));
+        assertThat(rendered.one("AWS::CloudWatch::Alarm", "DispatcherMonitoringDown"))
+                .containsEntry("MetricName", "HealthyHostCount")
+                .containsEntry("Statistic", "Minimum")
+                .containsEntry("ComparisonOperator", "LessThanThreshold")
+                .containsEntry("Threshold", 1)
+                .containsEntry("TreatMissingData", "breaching");
         assertThat(rendered.one("AWS::CloudWatch::Alarm", "DispatcherMonitoringWorkersFail"))
                 .as("looks back for longer than a worker lives, because an error has the time of its launch")
                 .containsEntry("EvaluationPeriods", 20)
