@@ -19,6 +19,8 @@ final class TaskSettings {
     /** The load balancer, the security groups and the health checks rely on them. */
     private static final Set<String> OWN = Set.of(
             "admin.port",
+            "admin.tls.certificate",
+            "admin.tls.key",
             "aws.region",
             "fleet.table",
             "function.lambda",
@@ -51,8 +53,8 @@ final class TaskSettings {
                     "expected the name of a setting such as function.max-workers, got '" + name + "'");
         }
         if (OWN.contains(name)) {
-            throw new IllegalArgumentException(name + ": the construct sets this setting, because the network and"
-                    + " the permissions depend on it. Remove it");
+            throw new IllegalArgumentException(name + ": the construct decides this setting, because the network, the"
+                    + " health checks and the permissions depend on it. Remove it");
         }
         if (SECRETS.contains(name)) {
             throw new IllegalArgumentException(name + ": expected a secret, because everyone who may read the stack"

@@ -612,9 +612,11 @@ class LambdaDispatcherTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
-            Function.MaxWorkers | 7       | expected the name of a setting such as function.max-workers, got 'Function.MaxWorkers'
-            workers.port        | 9000    | workers.port: the construct sets this setting
-            workers.secret      | hunter2 | workers.secret: expected a secret
+            Function.MaxWorkers   | 7          | expected the name of a setting such as function.max-workers, got 'Function.MaxWorkers'
+            workers.port          | 9000       | workers.port: the construct decides this setting
+            admin.tls.certificate | /admin.pem | admin.tls.certificate: the construct decides this setting
+            admin.tls.key         | /admin.key | admin.tls.key: the construct decides this setting
+            workers.secret        | hunter2    | workers.secret: expected a secret
             """)
     void should_refuse_settings_that_cannot_be_right(String name, String value, String message) {
         assertThatThrownBy(() -> builder().setting(name, value))
