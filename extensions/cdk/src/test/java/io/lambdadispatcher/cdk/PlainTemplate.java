@@ -25,6 +25,7 @@ import software.amazon.awscdk.services.ec2.Vpc;
 import software.amazon.awscdk.services.ec2.VpcAttributes;
 import software.amazon.awscdk.services.ecr.Repository;
 import software.amazon.awscdk.services.ecs.ContainerImage;
+import software.amazon.awscdk.services.ecs.CpuArchitecture;
 import software.amazon.awscdk.services.elasticloadbalancingv2.ApplicationListener;
 import software.amazon.awscdk.services.elasticloadbalancingv2.ApplicationListenerAttributes;
 import software.amazon.awscdk.services.elasticloadbalancingv2.ApplicationLoadBalancer;
@@ -124,6 +125,13 @@ final class PlainTemplate {
                                         "ImageRepository",
                                         "Name of the repository in ECR, in the same account and region")),
                         text("ImageTag", "Tag of the image")))
+                .architecture(CpuArchitecture.of(CfnParameter.Builder.create(stack, "Architecture")
+                        .type("String")
+                        .description("Architecture of the image: tasks on ARM64 cost less")
+                        .allowedValues(List.of("X86_64", "ARM64"))
+                        .defaultValue("X86_64")
+                        .build()
+                        .getValueAsString()))
                 .function("api", workers)
                 .setting("function.worker-memory", Token.asString(workerMemory))
                 .setting(
