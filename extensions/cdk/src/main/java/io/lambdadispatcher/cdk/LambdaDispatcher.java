@@ -567,6 +567,11 @@ public final class LambdaDispatcher extends Construct {
             expect("function", function);
             if (base != null) {
                 settings.expectConcurrency(base.streams());
+                if (secrets.containsKey("function.secret")) {
+                    throw new IllegalStateException("LambdaDispatcher " + id + ": expected no function.secret with"
+                            + " base(...), because the containers have workers.secret, which is refused then. Remove"
+                            + " this secret");
+                }
             }
             if (rule != null && (plainHttp || internetFacing || !certificates.isEmpty())) {
                 throw new IllegalStateException("LambdaDispatcher " + id + ": expected either listenerRule(...), or"

@@ -747,6 +747,20 @@ class LambdaDispatcherTest {
                 .containsEntry("LAMBDA_DISPATCHER_FUNCTION_MIN_WORKERS", "0");
     }
 
+    @Test
+    void should_refuse_a_base_that_the_dispatchers_would_refuse() {
+        LambdaDispatcher.Builder builder = withBase(builder(), 10)
+                .secret(
+                        "function.secret",
+                        Secret.fromSecretsManager(
+                                software.amazon.awscdk.services.secretsmanager.Secret.fromSecretNameV2(
+                                        stack, "Own", "own")));
+
+        assertThatThrownBy(builder::build)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageStartingWith("LambdaDispatcher Dispatcher: expected no function.secret with base(...)");
+    }
+
     private static Map<String, Object> variable(String name, String value) {
         return Map.of("Name", name, "Value", value);
     }
