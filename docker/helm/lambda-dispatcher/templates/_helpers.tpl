@@ -113,6 +113,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if and .Values.networkPolicy.enabled (not .Values.networkPolicy.workers) -}}
 {{- fail "networkPolicy.workers: expected who may connect to the worker port, got nothing. Name the subnets of the Lambda functions, such as [{ipBlock: {cidr: 10.0.128.0/18}}], or set networkPolicy.enabled to false" -}}
 {{- end -}}
+{{- if and .Values.podMonitor.enabled (dig "admin" "read-token" "" .Values.config) -}}
+{{- fail "podMonitor.enabled: expected false with config.admin.read-token, because the PodMonitor has no token, so the dispatcher would answer it 401, got true. Remove config.admin.read-token, or create a PodMonitor of your own with an authorization" -}}
+{{- end -}}
 {{- if and .Values.autoscaling.enabled (gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas)) -}}
 {{- fail (printf "autoscaling.minReplicas: expected at most autoscaling.maxReplicas (%d), got %d" (int .Values.autoscaling.maxReplicas) (int .Values.autoscaling.minReplicas)) -}}
 {{- end -}}
