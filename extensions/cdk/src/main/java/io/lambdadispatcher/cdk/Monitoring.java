@@ -75,7 +75,7 @@ final class Monitoring extends Construct {
                         5,
                         5,
                         "More than 5 % of the responses of the dispatchers have a status of 500 or more."),
-                down(traffic.healthyHostCount(statistic("Minimum")), of),
+                down(traffic.healthyHostCount(statistic("Maximum")), of),
                 alarm("Unhealthy", unhealthy, 0, 5, 5, "A dispatcher has not started or does not answer."),
                 alarm(
                         "CpuHigh",
@@ -147,7 +147,10 @@ final class Monitoring extends Construct {
                 .build());
     }
 
-    /** Without dispatchers, all other metrics have no values. */
+    /**
+     * Without dispatchers, all other metrics have no values. Each zone counts its own tasks, so the
+     * largest number is 0 if no zone has one.
+     */
     private IAlarm down(IMetric healthy, LambdaDispatcher of) {
         Alarm alarm = Alarm.Builder.create(this, "Down")
                 .metric(healthy)

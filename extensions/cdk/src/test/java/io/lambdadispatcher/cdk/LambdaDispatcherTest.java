@@ -444,7 +444,7 @@ class LambdaDispatcherTest {
                 .containsExactly(rendered.one("AWS::CloudWatch::Alarm", "DispatcherMonitoringDown"));
         assertThat(rendered.one("AWS::CloudWatch::Alarm", "DispatcherMonitoringDown"))
                 .containsEntry("MetricName", "HealthyHostCount")
-                .containsEntry("Statistic", "Minimum")
+                .containsEntry("Statistic", "Maximum")
                 .containsEntry("ComparisonOperator", "LessThanThreshold")
                 .containsEntry("Threshold", 1)
                 .containsEntry("TreatMissingData", "breaching");
