@@ -107,7 +107,7 @@ class LimitsPropertyTest {
         private final boolean stubborn;
 
         private final long life;
-        /** 0 = there is no spending limit. Otherwise, it has room for a minute of each worker, or more. */
+        /** 0 = none. Otherwise, it has room for a minute of each worker, or more. */
         private final double ceilingSeconds;
 
         private final int launchesPerMinute;
