@@ -8,7 +8,6 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.util.AsciiString;
 import java.util.Base64;
@@ -41,7 +40,8 @@ final class WebSocketHandshake {
      * headers belong to the tunnel.
      */
     static boolean hasBody(HttpRequest request) {
-        return HttpUtil.isTransferEncodingChunked(request) || HttpUtil.getContentLength(request, 0L) != 0;
+        return request.headers().contains(HttpHeaderNames.TRANSFER_ENCODING)
+                || !"0".equals(request.headers().get(HttpHeaderNames.CONTENT_LENGTH, "0"));
     }
 
     /** @return {@code null} if the handshake is valid */

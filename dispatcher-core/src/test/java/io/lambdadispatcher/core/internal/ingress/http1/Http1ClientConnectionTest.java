@@ -686,6 +686,20 @@ class Http1ClientConnectionTest {
         assertThat(opened).isZero();
     }
 
+    /** Responses are sent in the order of the requests (RFC 9112 section 9.3.2). */
+    @ParameterizedTest
+    @ValueSource(strings = {"abc", "5,5", "99999999999999999999", "-1", ""})
+    void should_answer_the_request_before_a_malformed_handshake_first(String length) {
+        read("GET /wait HTTP/1.1\r\nhost: a\r\n\r\n"
+                + "GET /b HTTP/1.1\r\nhost: a\r\nupgrade: websocket\r\nconnection: upgrade\r\ncontent-length: "
+                + length + "\r\n\r\n");
+        assertThat(sent()).isEmpty();
+        assertThat(cancelled).isFalse();
+        answerWaiting();
+        channel.runPendingTasks();
+        assertThat(sent()).containsSubsequence("HTTP/1.1 200 ", "HTTP/1.1 400 ");
+    }
+
     @Test
     void should_take_tabs_in_header_values() {
         read("\r\nGET / HTTP/1.1\r\nhost:\ta\t\r\nx: a\tb\r\n\r\n");
