@@ -292,10 +292,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         Throwable root = cause instanceof io.netty.handler.codec.DecoderException && cause.getCause() != null
                 ? cause.getCause()
                 : cause;
-        if (state == State.CLOSED || root instanceof IOException) {
+        if (state == State.CLOSED || state == State.LINGERING || root instanceof IOException) {
             log.debug("client {}: {}", context.client(), PrintableText.startOf(root));
-            on.close();
-        } else if (state == State.LINGERING) {
             on.close();
         } else if (cause instanceof io.netty.handler.codec.DecoderException
                 || root instanceof IllegalArgumentException) {
