@@ -200,6 +200,9 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     }
 
     private void onObject(HttpObject object) {
+        if (state == State.IDLE && object instanceof HttpRequest request) {
+            encoder.headRequest = request.method().equals(io.netty.handler.codec.http.HttpMethod.HEAD);
+        }
         DecoderResult result = object.decoderResult();
         if (result.isFailure()) {
             ReferenceCountUtil.release(object);
@@ -218,7 +221,6 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         state = State.EXCHANGE;
         requestEnded = false;
         insideHead = false;
-        encoder.headRequest = request.method().equals(io.netty.handler.codec.http.HttpMethod.HEAD);
         Http1ClientExchange next =
                 new Http1ClientExchange(this, request, context.limits().streamWindowBytes());
         exchange = next;
@@ -279,7 +281,6 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         FullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, answer.body());
         Http1ClientExchange.copy(answer.head(), response.headers());
         response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
-        encoder.headRequest = false;
         // Further bytes may follow, even if the decoder has reported the end of the request. It
         // does so for incomplete requests, too.
         requestEnded = false;

@@ -700,6 +700,40 @@ class Http1ClientConnectionTest {
         assertThat(sent()).containsSubsequence("HTTP/1.1 200 ", "HTTP/1.1 400 ");
     }
 
+    /** RFC 9110 section 9.3.2. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "transfer-encoding: chunked\r\n\r\nno size\r\n",
+                "transfer-encoding: chunked\r\n\r\n0\r\nno trailer\r\n\r\n",
+                "content-length: 4\r\n\r\n",
+                "content-length: abc\r\n\r\n",
+                "no header\r\n\r\n"
+            })
+    void should_send_no_body_to_a_refused_head_request(String rest) {
+        read("HEAD /wait HTTP/1.1\r\nhost: a\r\n" + rest);
+        pass(BODY_TIMEOUT.plus(LOOK.multipliedBy(2)));
+        String answer = sent();
+        assertThat(answer)
+                .startsWith("HTTP/1.1 40")
+                .contains("connection: close")
+                .endsWith("\r\n\r\n");
+        assertThat(answer.indexOf("\r\n\r\n")).isEqualTo(answer.length() - 4);
+    }
+
+    @Test
+    void should_send_no_body_to_a_head_request_with_too_many_trailers() {
+        read(TRAILERS.replace("POST", "HEAD")
+                + "a:\r\n".repeat(2 * HttpLimits.defaults().maxHeaders()));
+        assertThat(sent()).startsWith("HTTP/1.1 431 ").endsWith("connection: close\r\n\r\n");
+    }
+
+    @Test
+    void should_send_a_body_to_a_refused_request_behind_a_head_request() {
+        read("HEAD / HTTP/1.1\r\nhost: a\r\n\r\nno request\r\n\r\n");
+        assertThat(sent()).containsSubsequence("HTTP/1.1 204 ", "HTTP/1.1 400 ", "malformed request");
+    }
+
     @Test
     void should_take_tabs_in_header_values() {
         read("\r\nGET / HTTP/1.1\r\nhost:\ta\t\r\nx: a\tb\r\n\r\n");
