@@ -159,10 +159,10 @@ public final class DispatchRequest {
             // One character for each byte, as in the headers.
             this.path = HeaderText.bytesOf(path).toString();
             verify(
-                    HeaderSyntax.isPath(this.path),
+                    HeaderSyntax.isPath(this.path, method),
                     "path",
                     path.toString(),
-                    "visible characters that begin with '/' or '*' and have no '#'");
+                    "visible characters that begin with '/' and have no '#', or '*' with OPTIONS");
             this.method = method;
         }
 

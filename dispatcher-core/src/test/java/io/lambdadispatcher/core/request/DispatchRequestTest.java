@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.request;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -29,6 +30,14 @@ class DispatchRequestTest {
                 .build();
 
         assertThat(request.header("content-length")).isEqualTo("7");
+    }
+
+    @Test
+    void should_take_an_asterisk_for_a_path_only_with_options() {
+        assertThat(DispatchRequest.builder("OPTIONS", "*").build().path()).isEqualTo("*");
+        assertThatThrownBy(() -> DispatchRequest.get("*"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("path '*', expected");
     }
 
     @Test

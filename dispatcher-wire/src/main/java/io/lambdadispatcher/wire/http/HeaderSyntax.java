@@ -63,14 +63,15 @@ public final class HeaderSyntax {
     }
 
     /**
-     * Returns whether the bytes, one for each character, are an origin-form or asterisk-form
-     * without a fragment. Bytes above ASCII are allowed, although clients should escape them (RFC
-     * 3986 section 2.1): browsers and servers pass them on in queries.
+     * Returns whether the bytes, one for each character, are an origin-form without a fragment, or
+     * the asterisk-form of OPTIONS (RFC 9112 section 3.2.4). Bytes above ASCII are allowed,
+     * although clients should escape them (RFC 3986 section 2.1): browsers and servers pass them on
+     * in queries.
      */
-    public static boolean isPath(CharSequence path) {
+    public static boolean isPath(CharSequence path, CharSequence method) {
         int length = path.length();
-        if (length == 0 || path.charAt(0) != '/' && !(length == 1 && path.charAt(0) == '*')) {
-            return false;
+        if (length == 0 || path.charAt(0) != '/') {
+            return AsciiString.contentEquals("*", path) && AsciiString.contentEquals("OPTIONS", method);
         }
         for (int i = 0; i < length; i++) {
             char c = path.charAt(i);

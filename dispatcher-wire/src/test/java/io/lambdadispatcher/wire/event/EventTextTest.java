@@ -58,7 +58,7 @@ class EventTextTest {
             byte[] path = random(random);
             byte[] query = random(random);
             AsciiString target = value("/", path).concat(value("?q=", query));
-            assertThat(HeaderSyntax.isPath(target)).isTrue();
+            assertThat(HeaderSyntax.isPath(target, "GET")).isTrue();
             Http2Headers head = new FlatHeaders()
                     .method("GET")
                     .authority("h")

@@ -157,9 +157,9 @@ final class FilterContext implements RequestContext {
     @Override
     public void setPath(String path) {
         CharSequence bytes = HeaderText.bytesOf(path);
-        if (!HeaderSyntax.isPath(bytes)) {
+        if (!HeaderSyntax.isPath(bytes, method())) {
             throw new IllegalArgumentException("path " + HeaderSyntax.printable(path)
-                    + ", expected visible characters that begin with '/' or '*' and have no '#'");
+                    + ", expected visible characters that begin with '/' and have no '#', or '*' with OPTIONS");
         }
         ownHead().path(bytes);
     }

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.filter;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
@@ -223,6 +224,24 @@ class FilteredRequestTest {
             assertThat(it.get("x-user")).hasToString("u1");
             assertThat(it.method()).hasToString("POST");
         });
+    }
+
+    @Test
+    void should_take_an_asterisk_for_a_path_only_with_options() {
+        List<Http2Headers> passed = new ArrayList<>();
+        FunctionOpener opener = behind(new Target(passed), request -> {
+            if (request.method().equals("OPTIONS")) {
+                request.setPath("*");
+            } else {
+                assertThatThrownBy(() -> request.setPath("*"))
+                        .isInstanceOf(IllegalArgumentException.class)
+                        .hasMessageContaining("'*', expected");
+            }
+            return Decision.pass();
+        });
+        opener.open(head(), true, new Client());
+        opener.open(head().method("OPTIONS"), true, new Client());
+        assertThat(passed).extracting(it -> it.path().toString()).containsExactly("/", "*");
     }
 
     /** Answers each request with headers and a body. */

@@ -233,7 +233,7 @@ class ClientFuzzTest {
             });
             if (isHead) {
                 assertThat(HeaderSyntax.isToken(fields.method())).isTrue();
-                assertThat(fields.path() == null || HeaderSyntax.isPath(fields.path()))
+                assertThat(fields.path() == null || HeaderSyntax.isPath(fields.path(), fields.method()))
                         .isTrue();
             }
         }

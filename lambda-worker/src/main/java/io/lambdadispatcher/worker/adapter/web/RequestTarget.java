@@ -29,7 +29,7 @@ record RequestTarget(CharSequence method, CharSequence path, CharSequence author
         if (method == null || !HeaderSyntax.isToken(method)) {
             throw new BadMessageException("malformed method");
         }
-        if (path == null || !HeaderSyntax.isPath(path)) {
+        if (path == null || !HeaderSyntax.isPath(path, method)) {
             throw new BadMessageException("malformed path");
         }
         if (authority.length() > HeaderSyntax.MOST_AUTHORITY_CHARS) {

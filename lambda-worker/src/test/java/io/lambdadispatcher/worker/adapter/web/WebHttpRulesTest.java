@@ -278,6 +278,15 @@ class WebHttpRulesTest {
     }
 
     @ParameterizedTest
+    @EnumSource
+    void should_take_an_asterisk_for_a_path_only_with_options(App kind) throws Exception {
+        Seen seen = exchange(start(kind, null, Answer.OK), post().path("*"));
+        assertThat(seen.status()).isEqualTo("400");
+        seen = exchange(start(kind, null, Answer.OK), post().path("*").method("OPTIONS"));
+        assertThat(seen.status()).isEqualTo("200");
+    }
+
+    @ParameterizedTest
     @MethodSource("trailers")
     void should_pass_drop_or_refuse_trailers_of_a_request(App kind, Trailer rule) throws Exception {
         Http2Headers trailers = fields().add(rule.name(), "1").add("x-first", "1");

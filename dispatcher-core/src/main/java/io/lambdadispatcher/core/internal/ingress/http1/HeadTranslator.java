@@ -151,9 +151,7 @@ final class HeadTranslator {
      */
     @Nullable
     Rejection verifyTarget(HttpRequest request, Http2Headers head) {
-        CharSequence path = head.path();
-        if (!HeaderSyntax.isPath(path)
-                || path.charAt(0) == '*' && !request.method().equals(HttpMethod.OPTIONS)) {
+        if (!HeaderSyntax.isPath(head.path(), head.method())) {
             return Rejection.badRequest("malformed request target");
         }
         CharSequence authority = head.authority();

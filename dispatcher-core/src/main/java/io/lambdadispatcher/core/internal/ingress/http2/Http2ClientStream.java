@@ -223,7 +223,7 @@ final class Http2ClientStream implements ResponseSink, Requester, DataOutlet.Lis
                 && !HttpScheme.HTTPS.name().contentEquals(head.scheme())) {
             return Rejection.badRequest(":scheme, expected http or https");
         }
-        return HeaderSyntax.isPath(head.path()) ? null : Rejection.badRequest("malformed :path");
+        return HeaderSyntax.isPath(head.path(), head.method()) ? null : Rejection.badRequest("malformed :path");
     }
 
     /** @return number of bytes that the window gets back immediately */

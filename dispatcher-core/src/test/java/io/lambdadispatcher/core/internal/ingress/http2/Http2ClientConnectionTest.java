@@ -1022,6 +1022,17 @@ class Http2ClientConnectionTest {
         assertThat(firstHead(1).status()).hasToString(status);
     }
 
+    @ParameterizedTest
+    @CsvSource({"GET, *, 400", "OPTIONS, *, 200", "OPTIONS, *a, 400"})
+    void should_take_an_asterisk_for_a_path_only_with_options(String method, String path, String status)
+            throws Exception {
+        read(SOME_WINDOW);
+        sent(0);
+        read(head(1, true, request(method).path(path)));
+        responses.forEach(response -> response.onHead(new DefaultHttp2Headers().status("200"), true));
+        assertThat(firstHead(1).status()).hasToString(status);
+    }
+
     /** A joined value that ends with a blank would be an error of the connection. */
     @Test
     void should_serve_a_request_with_an_empty_cookie_without_harm_to_others() {
