@@ -150,28 +150,21 @@ final class Http2ClientStream implements ResponseSink, Requester, DataOutlet.Lis
             reject(rejection.status(), rejection.detail());
             return;
         }
-        if (tunnel) {
-            openTunnel(head, end);
-            return;
-        }
-        CharSequence expectation = head.getAndRemove(HttpHeaderNames.EXPECT);
-        if (expectation != null && !HttpHeaderValues.CONTINUE.contentEqualsIgnoreCase(expectation)) {
+        CharSequence expectation = tunnel ? null : head.get(HttpHeaderNames.EXPECT);
+        if (expectation != null
+                && (head.getAllAndRemove(HttpHeaderNames.EXPECT).size() > 1
+                        || !HttpHeaderValues.CONTINUE.contentEqualsIgnoreCase(expectation))) {
             reject(HttpResponseStatus.EXPECTATION_FAILED, "unsupported expect header, expected 100-continue");
             return;
         }
-        Failure refused = connection.rules().request(head);
+        Failure refused =
+                tunnel ? connection.rules().connect(head) : connection.rules().request(head);
         client = connection.rules().client();
         call = !end && Grpc.isCall(head);
         request = connection.context().account().openUnless(refused, head, end, this);
         if (expectation != null && !end && state == State.REQUESTED) {
             writeHead(new DefaultHttp2Headers(false).status(HttpResponseStatus.CONTINUE.codeAsText()), false);
         }
-    }
-
-    private void openTunnel(Http2Headers head, boolean end) {
-        Failure refused = connection.rules().connect(head);
-        client = connection.rules().client();
-        request = connection.context().account().openUnless(refused, head, end, this);
     }
 
     /**

@@ -1033,6 +1033,16 @@ class Http2ClientConnectionTest {
         assertThat(firstHead(1).status()).hasToString(status);
     }
 
+    @ParameterizedTest
+    @CsvSource({"100-continue, , 100", "100-Continue, 100-continue, 417", "100-continue, a, 417", "a, , 417"})
+    void should_accept_one_expectation_of_100_continue(String first, String second, String status) throws Exception {
+        read(SOME_WINDOW);
+        sent(0);
+        Http2Headers head = request("POST").add("expect", first);
+        read(head(1, false, second == null ? head : head.add("expect", second)));
+        assertThat(firstHead(1).status()).hasToString(status);
+    }
+
     /** A joined value that ends with a blank would be an error of the connection. */
     @Test
     void should_serve_a_request_with_an_empty_cookie_without_harm_to_others() {
