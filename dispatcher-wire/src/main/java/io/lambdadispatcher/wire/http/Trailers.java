@@ -6,6 +6,7 @@ import io.netty.util.AsciiString;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 
 /**
  * Which names may be in trailers. A recipient may merge trailers into the headers, and must not be
@@ -65,17 +66,31 @@ public final class Trailers {
                 || HeaderSyntax.beginsLike(name, HopByHop.OWN_PREFIX);
     }
 
-    /** Removes what must not be passed on as a trailer of a request or a response. */
+    /** Removes what must not be passed on as a trailer of a response. */
     public static void removeForbidden(Http2Headers trailers) {
-        List<CharSequence> forbidden = null;
+        removeIf(trailers, Trailers::isForbidden);
+    }
+
+    /**
+     * Removes what must not be passed on as a trailer of a request. That includes what it must not
+     * have as a header.
+     *
+     * @param others which other names are removed
+     */
+    public static void removeFromRequest(Http2Headers trailers, Predicate<CharSequence> others) {
+        removeIf(trailers, name -> isForbidden(name) || HopByHop.isDroppedFromRequest(name, "") || others.test(name));
+    }
+
+    private static void removeIf(Http2Headers trailers, Predicate<CharSequence> unwanted) {
+        List<CharSequence> removed = null;
         for (Map.Entry<CharSequence, CharSequence> trailer : trailers) {
-            if (isForbidden(trailer.getKey())) {
-                forbidden = forbidden == null ? new ArrayList<>(4) : forbidden;
-                forbidden.add(trailer.getKey());
+            if (unwanted.test(trailer.getKey())) {
+                removed = removed == null ? new ArrayList<>(4) : removed;
+                removed.add(trailer.getKey());
             }
         }
-        if (forbidden != null) {
-            forbidden.forEach(trailers::remove);
+        if (removed != null) {
+            removed.forEach(trailers::remove);
         }
     }
 }

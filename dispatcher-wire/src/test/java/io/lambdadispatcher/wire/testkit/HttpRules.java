@@ -45,7 +45,7 @@ public final class HttpRules {
     }
 
     /** A name in trailers. */
-    public record Trailer(String name, Verdict verdict) {}
+    public record Trailer(String name, Verdict inRequest, Verdict inResponse) {}
 
     /** A {@code :status} as text. */
     public record Status(String text, Verdict asInterim, Verdict asFinal) {}
@@ -114,8 +114,15 @@ public final class HttpRules {
     }
 
     public static List<Trailer> trailers() {
-        Stream<Trailer> passed =
-                Stream.of("x-checksum", "grpc-status", "server-timing", "etag").map(name -> new Trailer(name, PASSED));
+        Stream<Trailer> passed = Stream.of("x-checksum", "x_checksum", "grpc-status", "server-timing", "etag")
+                .map(name -> new Trailer(name, PASSED, PASSED));
+        Stream<Trailer> disguised = Stream.of(
+                        "content_length",
+                        "transfer_encoding",
+                        "proxy.authorization",
+                        "if_none_match",
+                        "idempotency_key")
+                .map(name -> new Trailer(name, DROPPED, PASSED));
         Stream<Trailer> dropped = Stream.of(
                         "content-length",
                         "host",
@@ -151,9 +158,12 @@ public final class HttpRules {
                         "content-encoding",
                         "content-range",
                         "content-type")
-                .map(name -> new Trailer(name, DROPPED));
-        Stream<Trailer> refused = Stream.of("na me", "na\u0001me", "na(me").map(name -> new Trailer(name, REFUSED));
-        return Stream.of(passed, dropped, refused).flatMap(all -> all).toList();
+                .map(name -> new Trailer(name, DROPPED, DROPPED));
+        Stream<Trailer> refused =
+                Stream.of("na me", "na\u0001me", "na(me").map(name -> new Trailer(name, REFUSED, REFUSED));
+        return Stream.of(passed, disguised, dropped, refused)
+                .flatMap(all -> all)
+                .toList();
     }
 
     public static List<Status> statuses() {

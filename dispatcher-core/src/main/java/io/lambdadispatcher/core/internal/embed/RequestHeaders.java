@@ -46,7 +46,7 @@ final class RequestHeaders {
     /** @throws IllegalArgumentException if HTTP does not allow a name or a value */
     static Http2Headers trailers(Map<String, List<String>> from) {
         Http2Headers trailers = HeaderMaps.parse(from);
-        Trailers.removeForbidden(trailers);
+        Trailers.removeFromRequest(trailers, name -> false);
         return trailers;
     }
 

@@ -20,12 +20,14 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Checks that the rules of HTTP give the same verdicts for HTTP/1.1 clients, HTTP/2 clients, and
@@ -139,15 +141,57 @@ class ClientHttpRulesTest {
                     new DefaultHttp2Headers(false),
                     HttpRules.BODY,
                     new DefaultHttp2Headers(false).add(rule.name(), "1").add("x-first", "1"));
-            assertThat(verdict(path.trailers, rule.name())).isEqualTo(rule.verdict());
-            assertThat(path.isRefused()).isEqualTo(rule.verdict() == Verdict.REFUSED);
+            assertThat(verdict(path.trailers, rule.name())).isEqualTo(rule.inRequest());
+            assertThat(path.isRefused()).isEqualTo(rule.inRequest() == Verdict.REFUSED);
+        }
+    }
+
+    /** An application may merge trailers into the headers (RFC 9110 section 6.5.1). */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "x-real-ip",
+                "x_real_ip",
+                "true-client-ip",
+                "proxy",
+                "x-original-url",
+                "x-amzn-oidc-data",
+                "x-envoy-external-address",
+                "cloudfront-viewer-address",
+                "cdn-loop",
+                "x-tenant",
+                "x.tenant",
+                "x-trace"
+            })
+    void should_drop_trailers_of_a_request_that_a_client_may_not_set_as_headers(String name) {
+        ForwardingPolicy policy = ForwardingPolicy.builder()
+                .trust(ForwardingPolicy.Trust.INGRESS_NGINX)
+                .trustedHeaders(Set.of("x-tenant"))
+                .requestIdHeader("x-trace")
+                .build();
+        for (ClientPath.Kind kind : List.of(ClientPath.Kind.HTTP1, ClientPath.Kind.HTTP2)) {
+            try (ClientPath path = ClientPath.of(kind, policy)) {
+                path.request(
+                        new DefaultHttp2Headers(false),
+                        HttpRules.BODY,
+                        new DefaultHttp2Headers(false).add(name, "1").add("x-first", "1"));
+                assertThat(path.trailers)
+                        .as(kind.name())
+                        .singleElement()
+                        .asString()
+                        .startsWith("x-first");
+
+                Http2Headers seen = path.respond(
+                        new DefaultHttp2Headers(false).status("200"), new DefaultHttp2Headers(false).add(name, "1"));
+                assertThat(seen.contains(name)).as("in a response").isTrue();
+            }
         }
     }
 
     @ParameterizedTest
     @MethodSource("trailers")
     void should_pass_or_drop_trailers_of_a_response(ClientPath.Kind kind, Trailer rule) {
-        if (rule.verdict() == Verdict.REFUSED) {
+        if (rule.inResponse() == Verdict.REFUSED) {
             return;
         }
         try (ClientPath path = ClientPath.of(kind)) {
@@ -155,7 +199,7 @@ class ClientHttpRulesTest {
             Http2Headers seen = path.respond(
                     new DefaultHttp2Headers(false).status("200"),
                     new DefaultHttp2Headers(false).add(rule.name(), "1").add("x-first", "1"));
-            assertThat(verdict(seen, rule.name())).isEqualTo(rule.verdict());
+            assertThat(verdict(seen, rule.name())).isEqualTo(rule.inResponse());
         }
     }
 

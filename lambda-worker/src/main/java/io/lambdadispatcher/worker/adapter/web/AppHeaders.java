@@ -5,10 +5,10 @@ import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.Trailers;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.util.Map;
-import java.util.function.Predicate;
 
 /**
  * Checks headers and trailers on their way to and from the application, even if another part has
@@ -43,25 +43,32 @@ final class AppHeaders {
         }
     }
 
+    /** Returns a copy of a response's trailers without those that must not be passed on. */
+    static Http2Headers trailers(HttpHeaders from) throws BadMessageException {
+        FlatHeaders to = verified(from);
+        Trailers.removeForbidden(to);
+        return to;
+    }
+
     /**
-     * Returns a copy without the trailers that must not be passed on.
-     *
-     * @param mayHave for a request, {@link Origin#mayHave}, because an application may merge
-     *     trailers into the headers
+     * Returns a copy of a request's trailers without those that must not be passed on. An
+     * application may merge them into the headers, so {@link Origin#mayHave} applies to them, too.
      */
-    static Http2Headers trailers(
-            Iterable<? extends Map.Entry<? extends CharSequence, ? extends CharSequence>> from,
-            Predicate<CharSequence> mayHave)
+    static Http2Headers trailers(Http2Headers from, Origin origin) throws BadMessageException {
+        FlatHeaders to = verified(from);
+        Trailers.removeFromRequest(to, name -> !origin.mayHave(name));
+        return to;
+    }
+
+    private static FlatHeaders verified(
+            Iterable<? extends Map.Entry<? extends CharSequence, ? extends CharSequence>> from)
             throws BadMessageException {
         FlatHeaders to = new FlatHeaders();
         for (Map.Entry<? extends CharSequence, ? extends CharSequence> trailer : from) {
             AsciiString name = AsciiString.of(trailer.getKey()).toLowerCase();
             verify(name, trailer.getValue());
-            if (mayHave.test(name)) {
-                to.addValid(name, AsciiString.of(trailer.getValue()));
-            }
+            to.addValid(name, AsciiString.of(trailer.getValue()));
         }
-        Trailers.removeForbidden(to);
         return to;
     }
 }

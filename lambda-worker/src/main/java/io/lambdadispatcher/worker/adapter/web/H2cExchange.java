@@ -205,7 +205,7 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
             return;
         }
         try {
-            to.writeTrailers(on, AppHeaders.trailers(trailers, origin::mayHave));
+            to.writeTrailers(on, AppHeaders.trailers(trailers, origin));
         } catch (BadMessageException e) {
             refuse("trailer " + e.getMessage());
         }

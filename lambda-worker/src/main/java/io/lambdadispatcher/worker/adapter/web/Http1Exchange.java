@@ -384,7 +384,7 @@ final class Http1Exchange extends AppExchange {
     private void onLastContent(LastHttpContent last) {
         Http2Headers trailers;
         try {
-            trailers = AppHeaders.trailers(last.trailingHeaders(), any -> true);
+            trailers = AppHeaders.trailers(last.trailingHeaders());
         } catch (BadMessageException e) {
             last.release();
             breakOff(FailureReason.BAD_MESSAGE, "trailer " + e.getMessage());

@@ -223,7 +223,7 @@ final class Http1RequestHead {
     /** @param out owned and released by the caller */
     static void writeTrailers(ByteBuf out, Http2Headers trailers, Origin origin) throws BadMessageException {
         out.writeCharSequence("0\r\n", StandardCharsets.US_ASCII);
-        for (Map.Entry<CharSequence, CharSequence> field : AppHeaders.trailers(trailers, origin::mayHave)) {
+        for (Map.Entry<CharSequence, CharSequence> field : AppHeaders.trailers(trailers, origin)) {
             out.writeCharSequence(field.getKey() + ": " + field.getValue() + "\r\n", StandardCharsets.ISO_8859_1);
         }
         out.writeCharSequence(LINE_END, StandardCharsets.US_ASCII);

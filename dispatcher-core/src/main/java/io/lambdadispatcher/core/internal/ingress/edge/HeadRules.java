@@ -250,8 +250,8 @@ public final class HeadRules {
         add(head, HttpHeaderNames.DATE, date.value());
     }
 
-    /** Applies the rules to the trailers of a request or a response. */
-    public void trailers(Http2Headers trailers) {
-        Trailers.removeForbidden(trailers);
+    /** Applies the rules to trailers of a request. An application may take them for headers. */
+    public void requestTrailers(Http2Headers trailers) {
+        Trailers.removeFromRequest(trailers, name -> trusted.isDropped(name, "") || trusted.isForAll(name));
     }
 }

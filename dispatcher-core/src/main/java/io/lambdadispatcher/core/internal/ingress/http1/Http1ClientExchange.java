@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.http.TextAnswer;
+import io.lambdadispatcher.wire.http.Trailers;
 import io.lambdadispatcher.wire.http.WebSocketKey;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
@@ -215,7 +216,7 @@ final class Http1ClientExchange implements ResponseSink, Requester {
         }
         if (withTrailers) {
             Http2Headers translated = HeadTranslator.toHttp2(trailers);
-            connection.rules().trailers(translated);
+            connection.rules().requestTrailers(translated);
             to.trailers(translated);
         }
     }
@@ -441,7 +442,7 @@ final class Http1ClientExchange implements ResponseSink, Requester {
         if (state != State.RESPONDING) {
             return;
         }
-        connection.rules().trailers(trailers);
+        Trailers.removeForbidden(trailers);
         if (!chunked) {
             writeLast(LastHttpContent.EMPTY_LAST_CONTENT);
             return;

@@ -16,6 +16,7 @@ import io.lambdadispatcher.wire.http.Grpc;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.TextAnswer;
+import io.lambdadispatcher.wire.http.Trailers;
 import io.lambdadispatcher.wire.http.TunnelHead;
 import io.lambdadispatcher.wire.http2.DataOutlet;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -243,7 +244,7 @@ final class Http2ClientStream implements ResponseSink, Requester, DataOutlet.Lis
             connection.resetForFault(stream, Http2Error.PROTOCOL_ERROR);
             onClosed();
         } else if (request != null && state != State.CLOSED) {
-            connection.rules().trailers(trailers);
+            connection.rules().requestTrailers(trailers);
             request.trailers(trailers);
         }
     }
@@ -467,7 +468,7 @@ final class Http2ClientStream implements ResponseSink, Requester, DataOutlet.Lis
                 connection.flushSoon();
                 return;
             }
-            connection.rules().trailers(trailers);
+            Trailers.removeForbidden(trailers);
             writeHead(trailers, true);
         }
     }
