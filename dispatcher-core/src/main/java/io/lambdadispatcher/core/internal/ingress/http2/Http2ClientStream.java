@@ -15,6 +15,7 @@ import io.lambdadispatcher.wire.http.Authority;
 import io.lambdadispatcher.wire.http.Grpc;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.Methods;
+import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.http.TextAnswer;
 import io.lambdadispatcher.wire.http.Trailers;
 import io.lambdadispatcher.wire.http.TunnelHead;
@@ -86,6 +87,8 @@ final class Http2ClientStream implements ResponseSink, Requester, DataOutlet.Lis
 
     /** Whether a tunnel was requested and not refused so far. Its two directions end separately. */
     private boolean tunnel;
+
+    private boolean bodyless;
 
     private long received;
 
@@ -421,6 +424,7 @@ final class Http2ClientStream implements ResponseSink, Requester, DataOutlet.Lis
             if (tunnel) {
                 onTunnelHead(head);
             }
+            bodyless = StatusCode.isBodyless(StatusCode.parse(head.status()));
             writeHead(head, end);
             if (tunnel) {
                 connection.leaveDrainIfOnlyTunnels();
@@ -463,7 +467,7 @@ final class Http2ClientStream implements ResponseSink, Requester, DataOutlet.Lis
     public void onTrailers(Http2Headers trailers) {
         if (state == State.RESPONDING) {
             state = State.RESPONDED;
-            if (tunnel) {
+            if (tunnel || bodyless) {
                 outlet.end();
                 connection.flushSoon();
                 return;

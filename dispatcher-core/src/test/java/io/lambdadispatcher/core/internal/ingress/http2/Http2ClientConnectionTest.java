@@ -1043,6 +1043,17 @@ class Http2ClientConnectionTest {
         assertThat(firstHead(1).status()).hasToString(status);
     }
 
+    /** RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5. */
+    @ParameterizedTest
+    @ValueSource(strings = {"204", "205", "304"})
+    void should_send_no_trailers_after_a_status_that_allows_none(String status) {
+        read(head(1, true, request("GET")));
+        sent(0);
+        responses.get(0).onHead(new DefaultHttp2Headers().status(status), false);
+        responses.get(0).onTrailers(new DefaultHttp2Headers().add("x-a", "1"));
+        assertThat(sent(1)).containsExactly(Http2FrameTypes.HEADERS, Http2FrameTypes.DATA);
+    }
+
     /** A joined value that ends with a blank would be an error of the connection. */
     @Test
     void should_serve_a_request_with_an_empty_cookie_without_harm_to_others() {
