@@ -1,10 +1,8 @@
 package io.lambdadispatcher.server;
 
-import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.status.AdminException;
 import io.lambdadispatcher.server.status.AdminRequest;
 import java.net.URI;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParseResult;
@@ -15,8 +13,8 @@ abstract class AdminCommand implements Callable<Integer> {
     private final CommandSpec spec;
 
     /** @param description the first line says what the command does */
-    AdminCommand(String name, Map<String, String> environment, String... description) {
-        adminUrl = new AdminUrl(environment);
+    AdminCommand(String name, AdminUrl adminUrl, String... description) {
+        this.adminUrl = adminUrl;
         spec = CommandSpec.wrapWithoutInspection(this).name(name);
         spec.usageMessage()
                 .description(description)
@@ -25,7 +23,8 @@ abstract class AdminCommand implements Callable<Integer> {
                 .abbreviateSynopsis(true)
                 .footer(
                         "",
-                        "Without " + AdminUrl.TOKEN_FILE + ", the token is " + Settings.ADMIN_TOKEN.variable() + ",",
+                        "Without " + AdminUrl.TOKEN_FILE + ", the token is "
+                                + String.join(" or ", adminUrl.tokenVariables()) + ",",
                         "or in the first line of its file.");
         spec.addOption(Commands.help());
         adminUrl.options().forEach(spec::addOption);

@@ -30,14 +30,30 @@ final class AdminUrl {
     private static final String CA_FILE = "--ca-file";
 
     private final Map<String, String> environment;
+    private final List<String> tokenVariables;
     private final String defaultUrl;
 
-    AdminUrl(Map<String, String> environment) {
+    private AdminUrl(Map<String, String> environment, List<String> tokenVariables) {
         this.environment = environment;
+        this.tokenVariables = tokenVariables;
         String port =
                 environment.getOrDefault(Settings.ADMIN_PORT.variable(), "").replaceFirst("^.*:", "");
         String scheme = environment.containsKey(Settings.ADMIN_TLS_CERTIFICATE.variable()) ? "https" : "http";
         defaultUrl = scheme + "://127.0.0.1:" + (port.matches("[1-9]\\d*") ? port : "9901");
+    }
+
+    static AdminUrl toChange(Map<String, String> environment) {
+        return new AdminUrl(environment, List.of(Settings.ADMIN_TOKEN.variable()));
+    }
+
+    static AdminUrl toRead(Map<String, String> environment) {
+        return new AdminUrl(
+                environment, List.of(Settings.ADMIN_TOKEN.variable(), Settings.ADMIN_READ_TOKEN.variable()));
+    }
+
+    /** Returns the variables that may have the token. The first one that is set has it. */
+    List<String> tokenVariables() {
+        return tokenVariables;
     }
 
     List<OptionSpec> options() {
@@ -106,7 +122,11 @@ final class AdminUrl {
     }
 
     private @Nullable String token(ParseResult arguments) throws WrongUseException {
-        String text = environment.get(Settings.ADMIN_TOKEN.variable());
+        String variable = tokenVariables.stream()
+                .filter(environment::containsKey)
+                .findFirst()
+                .orElse(tokenVariables.get(0));
+        String text = environment.get(variable);
         String named = text != null && text.startsWith(ValueType.SECRET_FILE)
                 ? text.substring(ValueType.SECRET_FILE.length())
                 : null;
@@ -116,7 +136,7 @@ final class AdminUrl {
         }
         String token = file == null ? text : firstLine(file);
         if (token == null || !token.matches("[!-~]+")) {
-            throw new WrongUseException((file == null ? Settings.ADMIN_TOKEN.variable() : TOKEN_FILE)
+            throw new WrongUseException((file == null ? variable : TOKEN_FILE)
                     + ": expected a token of visible ASCII characters without spaces"
                     + (file == null ? "" : " in the first line of " + file));
         }

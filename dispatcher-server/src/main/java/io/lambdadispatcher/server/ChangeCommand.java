@@ -19,7 +19,7 @@ abstract class ChangeCommand extends AdminCommand {
 
     /** @param description the first line says what the command does */
     ChangeCommand(String name, Map<String, String> environment, String... description) {
-        super(name, environment, description);
+        super(name, AdminUrl.toChange(environment), description);
     }
 
     /**

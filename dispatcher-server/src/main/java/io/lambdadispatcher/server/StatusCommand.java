@@ -21,7 +21,7 @@ final class StatusCommand extends AdminCommand {
     StatusCommand(Map<String, String> environment) {
         super(
                 "status",
-                environment,
+                AdminUrl.toRead(environment),
                 "Prints what a running dispatcher does now.",
                 "It has the tables of the live page, and warnings of what needs attention.",
                 "COLUMNS and LINES override the size of the terminal.");

@@ -167,6 +167,23 @@ class ChangeCommandTest {
     }
 
     @Test
+    void should_send_the_token_of_readers_only_to_read() throws IOException {
+        Path file = Files.writeString(directory.resolve("token"), "read" + TOKEN + "\n");
+        Map<String, String> reader = Map.of("LAMBDA_DISPATCHER_ADMIN_READ_TOKEN", "file:" + file);
+        run(reader, "status");
+        run(reader, "worker", "drain", "w1");
+        run(
+                Map.of("LAMBDA_DISPATCHER_ADMIN_READ_TOKEN", "file:" + file, "LAMBDA_DISPATCHER_ADMIN_TOKEN", TOKEN),
+                "status");
+
+        assertThat(requests)
+                .containsExactly(
+                        "GET /api/functions Bearer read" + TOKEN,
+                        "POST /api/workers/drain?worker=w1 null",
+                        "GET /api/functions Bearer " + TOKEN);
+    }
+
+    @Test
     void should_refuse_a_file_without_a_token_with_2() throws IOException {
         Path empty = Files.writeString(directory.resolve("empty"), "");
         assertThat(run("worker", "drain", "w1", "--token-file", empty.toString()))
