@@ -292,6 +292,11 @@ final class InProcessStream implements Carrier, RequestSink {
         attempt = null;
         state = State.LEAVING;
         if (to != null) {
+            if (from == null) {
+                slots.pooled.onUnjudged();
+            } else {
+                slots.pooled.onRefused();
+            }
             to.onRefused(new Failure(kind, detail));
         }
         free();

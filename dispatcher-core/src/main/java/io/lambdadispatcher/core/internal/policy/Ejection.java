@@ -87,6 +87,13 @@ final class Ejection {
         }
     }
 
+    /** An exchange has ended that says nothing of the worker. It may have been the probe. */
+    void onUnjudged() {
+        if (state == State.PROBING) {
+            state = State.OFFERED;
+        }
+    }
+
     Verdict onEnd(long nowNanos, long beginNanos, boolean bad, boolean answered) {
         boolean probe = state == State.PROBING && beginNanos - probeNanos >= 0;
         if (!probe && !group.areAllEjected()) {

@@ -205,6 +205,11 @@ public final class WorkerHealth {
         return onBad(nowNanos, isSlow) ? Verdict.EJECT : Verdict.NONE;
     }
 
+    /** An exchange has ended that says nothing of the worker, so another probe may begin. */
+    public void onUnjudged() {
+        ejection.onUnjudged();
+    }
+
     private void onGood(long nowNanos, long waitedNanos) {
         tally.count(false);
         sample(waitedNanos);

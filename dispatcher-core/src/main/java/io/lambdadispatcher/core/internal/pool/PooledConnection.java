@@ -287,6 +287,13 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
         }
     }
 
+    /** An exchange has ended that says nothing of the worker. Its stream becomes free later. */
+    public void onUnjudged() {
+        if (health != null) {
+            health.onUnjudged();
+        }
+    }
+
     /** Returns the judge of the worker, which a connection in a pool has. */
     WorkerHealth judge() {
         return Objects.requireNonNull(health, "the connection is in no pool");
@@ -371,6 +378,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
      * @return whether a new wait begins
      */
     boolean onBusy() {
+        onUnjudged();
         room = Math.min(room, busy - 1);
         trial = 1;
         boolean again = tried;

@@ -179,6 +179,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     /** Resets the stream, because the worker's HPACK state of it differs from ours. */
     private void onUnencodable(WireException e) {
         connection.reset(http2);
+        connection.pooled.onUnjudged();
         close(e.getMessage());
     }
 
@@ -191,6 +192,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         try {
             connection.onUnsent(http2, e);
         } finally {
+            connection.pooled.onUnjudged();
             close("the dispatcher could not send the request");
         }
     }

@@ -3,16 +3,23 @@ package io.lambdadispatcher.core.internal.inprocess;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
+import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage.Load;
 import io.netty.channel.DefaultEventLoop;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -59,5 +66,30 @@ class InProcessWorkerTest {
         assertThat(load.loopLagMicros()).isGreaterThan(290_000);
         assertThat(load.memoryPermille()).isBetween(1, 1000);
         assertThat(load.cpuPermille()).isNotNegative();
+    }
+
+    /** So that other workers come first. */
+    @Test
+    void should_count_a_request_as_failed_for_which_there_is_no_thread() {
+        Executor none = task -> {
+            throw new RejectedExecutionException("for the test");
+        };
+        FunctionPool pool = new FunctionPool(FunctionOptions.of("f"), List.of(loop), DispatcherObserver.NONE);
+        InProcessSlots slots = new InProcessSlots(
+                pool.shard(0),
+                "w",
+                (stream, head, end, timeoutMillis) ->
+                        new ThreadCall(stream, (request, response) -> {}, none, head, end, timeoutMillis),
+                () -> {});
+        loop.submit(() -> {
+                    slots.open(1, WorkerKind.BASE);
+                    Http2Headers head = new DefaultHttp2Headers()
+                            .method("GET")
+                            .scheme("http")
+                            .path("/");
+                    pool.shard(0).open(head, true, new SilentClient());
+                })
+                .syncUninterruptibly();
+        Await.until("it has failed", () -> pool.inspectWorkers().join().get("w").failed() > 0);
     }
 }

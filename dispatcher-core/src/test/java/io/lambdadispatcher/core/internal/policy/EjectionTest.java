@@ -26,4 +26,20 @@ class EjectionTest {
         assertThat(ejection.waitNanos(1)).as("too early").isPositive();
         assertThat(ejection.waitNanos(MINUTE)).isZero();
     }
+
+    /** Its request could not be sent, or its worker was busy, so nothing else comes of it. */
+    @Test
+    void should_offer_a_probe_again_that_says_nothing() {
+        Ejection ejection = new Ejection(base);
+        ejection.eject(0, "for the test");
+        ejection.onUnjudged();
+        assertThat(ejection.limit()).as("before it is due").isZero();
+        ejection.offer();
+        ejection.onBegin(1);
+        assertThat(ejection.limit()).isZero();
+        ejection.onUnjudged();
+        assertThat(ejection.limit()).isEqualTo(1);
+        ejection.onBegin(2);
+        assertThat(ejection.onEnd(3, 2, true, true)).isEqualTo(WorkerHealth.Verdict.PROBE_FAILED);
+    }
 }

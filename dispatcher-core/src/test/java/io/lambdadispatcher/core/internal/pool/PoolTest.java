@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.policy.WorkerHealth.Verdict;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -975,6 +976,29 @@ class PoolTest extends OnTwoLoops {
         assertThat(others).allMatch(each -> each.attempt != null);
         assertThat(first.log).as("on the first connection").isEmpty();
         assertThat(later.log).as("on the later connection").isEmpty();
+    }
+
+    /** Otherwise, the worker would never serve again. */
+    @Test
+    void should_probe_an_ejected_worker_again_that_was_busy_with_other_dispatchers() {
+        Stream ejected = new Stream(here, new PooledConnection("w0"));
+        assertThat(pool.openWorkers.beginEjection(ejected.member, "for the test"))
+                .isTrue();
+        here.workers().ejector.eject("w0", "for the test");
+        Stream other = new Stream(here, new PooledConnection("w1"));
+        get(new Client(), "/other");
+        assertThat(other.log).containsExactly("/other end");
+
+        here.workers().ejector.onVerdict(ejected.member, Verdict.PROBE_AGAIN);
+        get(new Client(), "/probe");
+        assertThat(ejected.log).containsExactly("/probe end");
+        Attempt probe = ejected.attempt();
+        ejected.attempt = null;
+        here.workers().onBusy(ejected.member);
+        probe.onBusy(GONE);
+        here.workers().onStreamFree(ejected.member, ejected);
+        pass(10);
+        assertThat(ejected.log).containsExactly("/probe end", "/probe end");
     }
 
     @Test
