@@ -1,7 +1,9 @@
 package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.observe.ServiceTimes;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +31,28 @@ public record Demand(
         int taken,
         ServiceTimes serviceTimes,
         @Nullable List<WorkerDemand> workers) {
+
+    /** Returns the sum of the event loops' demands. */
+    public static Demand sum(List<Demand> parts, boolean withWorkers) {
+        ServiceTimes times = new ServiceTimes();
+        Map<String, WorkerDemand> sums = new LinkedHashMap<>();
+        for (Demand part : parts) {
+            times.addAll(part.serviceTimes);
+            if (part.workers != null) {
+                part.workers.forEach(each -> sums.merge(each.workerId, each, WorkerDemand::plus));
+            }
+        }
+        return new Demand(
+                parts.stream().mapToLong(Demand::arrived).sum(),
+                parts.stream().mapToLong(Demand::completed).sum(),
+                parts.stream().mapToLong(Demand::serviceNanos).sum(),
+                parts.stream().mapToInt(Demand::busy).sum(),
+                parts.stream().mapToInt(Demand::pending).sum(),
+                parts.stream().map(Demand::tunnels).reduce(Tunnels.NONE, Tunnels::plus),
+                parts.stream().mapToInt(Demand::taken).sum(),
+                times,
+                withWorkers ? List.copyOf(sums.values()) : null);
+    }
 
     /**
      * WebSockets that only some of the workers serve.

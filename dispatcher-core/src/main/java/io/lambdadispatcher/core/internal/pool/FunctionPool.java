@@ -384,36 +384,32 @@ public final class FunctionPool {
     }
 
     /**
-     * Takes a sample of all shards. Completes on the event loop that answers last.
+     * Takes a sample of all shards, one after the other. Completes on the last event loop.
      *
      * @param withWorkers whether the demand lists workers
      */
     public CompletionStage<Demand> sample(boolean withWorkers) {
-        return new Sampling(shards, withWorkers).start();
+        List<Demand> parts = new ArrayList<>();
+        CompletableFuture<Void> done = CompletableFuture.completedFuture(null);
+        for (PoolShard shard : shards) {
+            // The embedding program may have shut down that event loop and all its requests.
+            done = done.thenRunAsync(() -> parts.add(shard.sample(withWorkers)), shard.loop())
+                    .exceptionally(ended -> null);
+        }
+        return done.thenApply(all -> Demand.sum(parts, withWorkers));
     }
 
     /**
-     * Returns what each connected worker does, by worker id. Completes on the event loop that
-     * answers last, or exceptionally if the embedding program has ended an event loop.
+     * Returns what each connected worker does, by worker id. Completes on the last event
+     * loop, or exceptionally if the embedding program has ended an event loop.
      */
     public CompletableFuture<Map<String, WorkerUse>> inspectWorkers() {
         Map<String, WorkerUse> sums = new HashMap<>();
-        List<CompletableFuture<Void>> parts = new ArrayList<>();
-        try {
-            for (PoolShard shard : shards) {
-                parts.add(CompletableFuture.runAsync(
-                        () -> {
-                            synchronized (sums) {
-                                shard.workers().inspect(sums);
-                            }
-                        },
-                        shard.loop()));
-            }
-        } catch (RejectedExecutionException e) {
-            return CompletableFuture.failedFuture(e);
+        CompletableFuture<Void> done = CompletableFuture.completedFuture(null);
+        for (PoolShard shard : shards) {
+            done = done.thenRunAsync(() -> shard.workers().inspect(sums), shard.loop());
         }
-        return CompletableFuture.allOf(parts.toArray(CompletableFuture<?>[]::new))
-                .thenApply(all -> sums);
+        return done.thenApply(all -> sums);
     }
 
     /**
