@@ -16,7 +16,6 @@ final class InProcessSlots {
     final InProcessCall.Factory calls;
     private final Runnable onGone;
     private final List<InProcessStream> streams = new ArrayList<>();
-    private int busy;
     private boolean draining;
     private boolean closed;
 
@@ -58,18 +57,13 @@ final class InProcessSlots {
         }
     }
 
-    void onBusy() {
-        busy++;
-    }
-
     void onFree(InProcessStream stream) {
-        busy--;
         shard.workers().onStreamFree(pooled, stream);
         closeIfDrained();
     }
 
     private void closeIfDrained() {
-        if (draining && busy == 0) {
+        if (draining && pooled.busy() == 0) {
             close("it has drained");
         }
     }

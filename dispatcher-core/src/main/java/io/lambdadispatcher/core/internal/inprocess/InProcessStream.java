@@ -104,7 +104,6 @@ final class InProcessStream implements Carrier, RequestSink {
         toHead = Methods.isHead(head.method());
         beginNanos = slots.shard.nanoTime();
         answerNanos = PooledConnection.UNANSWERED;
-        slots.onBusy();
         if (Exchange.isTunnel(head)) {
             onLoop(() -> refuse(null, Failure.Kind.NO_TUNNELS, "the in-process handler supports no WebSockets"));
             return this;

@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 public final class Bulkhead {
     private final AtomicInteger all = new AtomicInteger();
-    private final ConcurrentHashMap<String, Integer> tenants = new ConcurrentHashMap<>();
+    final ConcurrentHashMap<String, Integer> tenants = new ConcurrentHashMap<>();
 
     /**
      * Counts a request. {@link #leave()} must follow once if it returns true.
@@ -58,15 +58,5 @@ public final class Bulkhead {
 
     public void leave(String tenant) {
         tenants.computeIfPresent(tenant, (key, count) -> count == 1 ? null : count - 1);
-    }
-
-    /** Returns the number of requests in flight that were counted without a tenant. */
-    public int inFlight() {
-        return all.get();
-    }
-
-    /** Returns the number of tenants with requests in flight. */
-    int tenants() {
-        return tenants.size();
     }
 }
