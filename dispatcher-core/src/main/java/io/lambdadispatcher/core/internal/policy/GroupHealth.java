@@ -224,6 +224,11 @@ public final class GroupHealth {
         return was;
     }
 
+    /** Returns whether the worker is ejected, which may serve nevertheless because all are. */
+    public synchronized boolean isEjected(String workerId) {
+        return ejected.contains(workerId);
+    }
+
     public synchronized boolean isNoneEjected() {
         return ejected.isEmpty();
     }

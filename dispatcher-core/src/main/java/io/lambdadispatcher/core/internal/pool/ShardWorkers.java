@@ -52,9 +52,13 @@ public final class ShardWorkers {
         byWorkerId
                 .computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2))
                 .add(member);
-        if (pool.openWorkers.healthOf(member.isBase()).ejectedNow().contains(member.workerId())) {
+        if (isWorkerEjected(member)) {
             ejector.ejectAsItsWorker(member);
         }
+    }
+
+    private boolean isWorkerEjected(PooledConnection member) {
+        return pool.openWorkers.healthOf(member.isBase()).isEjected(member.workerId());
     }
 
     private void beginSlowStart(PooledConnection member) {
@@ -88,6 +92,10 @@ public final class ShardWorkers {
     public void setOpen(PooledConnection member, boolean open) {
         assert loop.inEventLoop();
         if (member.open != open) {
+            if (open && member.judge().isEjected() && !isWorkerEjected(member)) {
+                // Its group has forgotten the worker, which was not open for a time.
+                ejector.restore(member.workerId());
+            }
             member.open = open;
             free.settle(member);
             pool.openWorkers.setOpen(member, open);

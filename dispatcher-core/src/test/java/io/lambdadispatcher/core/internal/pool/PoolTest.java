@@ -1019,4 +1019,45 @@ class PoolTest extends OnTwoLoops {
         assertThat(body.refCnt()).isZero();
         assertThat(away.log).containsExactly("/a end", "cancel CANCELLED");
     }
+
+    /** The group forgets a worker that is not open, so its connection must, too. */
+    @Test
+    void should_serve_by_a_lone_ejected_worker_that_was_not_ready_for_a_time() {
+        Stream lone = new Stream(here);
+        eject(lone);
+        here.workers().setOpen(lone.member, false);
+        get(new Client(), "/a");
+        assertThat(lone.log).isEmpty();
+        here.workers().setOpen(lone.member, true);
+        assertThat(lone.log).containsExactly("/a end");
+        assertThat(lone.member.judge().isEjected()).isFalse();
+    }
+
+    private void eject(Stream stream) {
+        assertThat(pool.openWorkers.beginEjection(stream.member, "for the test"))
+                .isTrue();
+        stream.shard.workers().ejector.eject(stream.member.workerId(), "for the test");
+        stream.shard.workers().ejector.onGroupChange();
+    }
+
+    @Test
+    void should_eject_a_connection_that_its_worker_opens_while_all_are_ejected() {
+        Stream first = new Stream(here, new PooledConnection("w0"));
+        eject(first);
+        Stream later = new Stream(here, new PooledConnection("w0"));
+        get(new Client(), "/a");
+        get(new Client(), "/b");
+        assertThat(first.log).hasSize(1);
+        assertThat(later.log).hasSize(1);
+        first.respond();
+        later.respond();
+
+        Stream other = new Stream(here, new PooledConnection("w1"));
+        for (int i = 0; i < 3; i++) {
+            get(new Client(), "/c");
+        }
+        assertThat(other.log).containsExactly("/c end");
+        assertThat(first.log).hasSize(1);
+        assertThat(later.log).hasSize(1);
+    }
 }
