@@ -230,6 +230,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     }
 
     private void onRequestTimeout(Exchange exchange) {
+        totals.onEnded(exchange, Outcome.FAILED);
         exchange.fail(new Failure(
                 Failure.Kind.TIMEOUT,
                 "no complete response within " + pool.options().workerTimeout().toMillis() + " ms"));

@@ -1060,4 +1060,18 @@ class PoolTest extends OnTwoLoops {
         assertThat(first.log).hasSize(1);
         assertThat(later.log).hasSize(1);
     }
+
+    /** Otherwise, fewer workers are launched the more requests take too long. */
+    @Test
+    void should_count_the_time_of_a_request_that_no_worker_answers_in_time() {
+        new Stream(here);
+        Client client = new Client();
+        get(client, "/a");
+        turn();
+        pass(1_000);
+        assertThat(client.log).containsExactly("TIMEOUT");
+        Demand demand = here.sample(false);
+        assertThat(demand.completed()).isOne();
+        assertThat(demand.serviceNanos()).isEqualTo(TimeUnit.SECONDS.toNanos(1));
+    }
 }
