@@ -358,12 +358,15 @@ final class StageCall implements InProcessCall {
                 fail(e);
                 return;
             }
-            if (trailers == null) {
-                stream.onData(StageCall.this, Unpooled.EMPTY_BUFFER, true);
-            } else {
-                stream.onTrailers(StageCall.this, trailers);
+            try {
+                if (trailers == null) {
+                    stream.onData(StageCall.this, Unpooled.EMPTY_BUFFER, true);
+                } else {
+                    stream.onTrailers(StageCall.this, trailers);
+                }
+            } finally {
+                end();
             }
-            end();
         }
 
         void onTaken(int bytes) {

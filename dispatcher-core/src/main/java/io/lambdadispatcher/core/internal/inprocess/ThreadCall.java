@@ -256,9 +256,12 @@ final class ThreadCall implements InProcessCall, InProcessRequest, Runnable {
         long waitMicros = TimeUnit.NANOSECONDS.toMicros(calledNanos - createdNanos);
         long handlerMicros = TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - calledNanos);
         boolean passed = stream.onLoop(() -> {
-            stream.onTiming(this, waitMicros, handlerMicros);
-            last.run();
-            stream.onReturned(this);
+            try {
+                stream.onTiming(this, waitMicros, handlerMicros);
+                last.run();
+            } finally {
+                stream.onReturned(this);
+            }
         });
         if (!passed) {
             rest.release();

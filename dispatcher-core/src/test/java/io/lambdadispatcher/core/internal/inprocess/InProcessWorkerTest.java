@@ -8,14 +8,21 @@ import io.lambdadispatcher.core.internal.worker.WorkerEvents;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage.Load;
-import io.netty.channel.DefaultEventLoop;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.lang.reflect.Proxy;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -23,9 +30,12 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class InProcessWorkerTest {
-    private final DefaultEventLoop loop = new DefaultEventLoop();
+    private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+    private final EventLoop loop = loops.next();
     private final BlockingQueue<Load> loads = new LinkedBlockingQueue<>();
     private final InProcessWorker worker = new InProcessWorker(
             new FunctionPool(FunctionOptions.of("f"), List.of(loop), DispatcherObserver.NONE),
@@ -44,7 +54,7 @@ class InProcessWorkerTest {
 
     @AfterEach
     void end() {
-        loop.shutdownGracefully(0, 0, TimeUnit.SECONDS).syncUninterruptibly();
+        loops.shutdownGracefully(0, 0, TimeUnit.SECONDS).syncUninterruptibly();
     }
 
     /** Handlers that use all processors delay the event loops of the dispatcher. */
@@ -91,5 +101,44 @@ class InProcessWorkerTest {
                 })
                 .syncUninterruptibly();
         Await.until("it has failed", () -> pool.inspectWorkers().join().get("w").failed() > 0);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_serve_the_next_request_after_an_end_that_could_not_be_passed_on(boolean never) {
+        InProcessBase base = never
+                ? InProcessBase.of(
+                        request -> CompletableFuture.completedStage(DispatchResponse.of(200, Map.of(), new byte[0])), 1)
+                : InProcessBase.of((request, response) -> response.respond(200, "x"), 1);
+        FunctionPool pool = new FunctionPool(FunctionOptions.of("f"), List.of(loop), DispatcherObserver.NONE);
+        InProcessSlots slots = new InProcessSlots(pool.shard(0), "w", base.calls(), () -> {});
+        CompletableFuture<Boolean> served = new CompletableFuture<>();
+        SilentClient broken = new SilentClient() {
+            @Override
+            public void onData(ByteBuf data, boolean end) {
+                data.release();
+                if (end) {
+                    throw new IllegalStateException("for the test");
+                }
+            }
+        };
+        SilentClient next = new SilentClient() {
+            @Override
+            public void onHead(Http2Headers head, boolean end) {
+                served.complete(true);
+            }
+        };
+        loop.submit(() -> {
+                    slots.open(1, WorkerKind.BASE);
+                    for (SilentClient client : List.of(broken, next)) {
+                        Http2Headers head = new DefaultHttp2Headers()
+                                .method("GET")
+                                .scheme("http")
+                                .path("/");
+                        pool.shard(0).open(head, true, client);
+                    }
+                })
+                .syncUninterruptibly();
+        assertThat(served).succeedsWithin(5, TimeUnit.SECONDS);
     }
 }
