@@ -142,7 +142,7 @@ final class StageCall implements InProcessCall {
     private void end() {
         if (!over) {
             over = true;
-            requestBody.stop();
+            requestBody.stop(null);
             responseBody.stop();
             stream.onLoop(() -> stream.onReturned(this));
         }
@@ -221,20 +221,27 @@ final class StageCall implements InProcessCall {
         @Override
         public void request(long n) {
             stream.onLoop(() -> {
-                asked = asked + n < 0 ? Long.MAX_VALUE : asked + n;
-                pass();
+                if (n <= 0) {
+                    stop(new IllegalArgumentException("request(" + n + "), expected more than 0"));
+                } else {
+                    asked = asked + n < 0 ? Long.MAX_VALUE : asked + n;
+                    pass();
+                }
             });
         }
 
         @Override
         public void cancel() {
-            stream.onLoop(() -> {
-                stopped = true;
-                int dropped = parts.release();
-                if (dropped > 0) {
-                    stream.onRequestTaken(StageCall.this, dropped);
-                }
-            });
+            stream.onLoop(this::drop);
+        }
+
+        /** Drops what has arrived and what follows. */
+        private void drop() {
+            stopped = true;
+            int dropped = parts.release();
+            if (dropped > 0) {
+                stream.onRequestTaken(StageCall.this, dropped);
+            }
         }
 
         void add(ByteBuf data) {
@@ -280,14 +287,12 @@ final class StageCall implements InProcessCall {
             }
         }
 
-        void stop() {
-            parts.release();
-            Flow.Subscriber<? super ByteBuf> to = subscriber;
-            if (!stopped) {
-                stopped = true;
-                if (to != null) {
-                    guarded(() -> to.onError(cancelled()));
-                }
+        /** @param error why the subscriber gets no more; {@code null} = nobody waits for it */
+        void stop(@Nullable RuntimeException error) {
+            Flow.Subscriber<? super ByteBuf> to = stopped ? null : subscriber;
+            drop();
+            if (to != null) {
+                guarded(() -> to.onError(error == null ? cancelled() : error));
             }
         }
     }

@@ -266,4 +266,36 @@ class AsyncInProcessTest {
         assertThat(textOf(two)).isEqualTo("fine");
         assertThat(begun).hasValue(2);
     }
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, -1})
+    void should_fail_the_body_of_a_subscriber_that_asks_for_no_parts(long parts) throws Exception {
+        CompletableFuture<Throwable> told = new CompletableFuture<>();
+        serve(request -> {
+            Objects.requireNonNull(request.body()).subscribe(new Flow.Subscriber<>() {
+                @Override
+                public void onSubscribe(Flow.Subscription subscription) {
+                    subscription.request(parts);
+                }
+
+                @Override
+                public void onNext(ByteBuf part) {
+                    part.release();
+                }
+
+                @Override
+                public void onError(Throwable error) {
+                    told.complete(error);
+                }
+
+                @Override
+                public void onComplete() {}
+            });
+            return told.thenCompose(error -> fine(request));
+        });
+        assertThat(textOf(dispatcher.dispatch(
+                        DispatchRequest.post("/").body(new byte[1_000]).build())))
+                .isEqualTo("fine");
+        assertThat(told.join()).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("request(" + parts);
+    }
 }
