@@ -435,6 +435,7 @@ public final class Attempts {
         boolean last = busy.number == count;
         if (continuesWithout(busy, failure)) {
             count -= last ? 1 : 0;
+            setTimer();
             return;
         }
         if (isRepeatable()) {

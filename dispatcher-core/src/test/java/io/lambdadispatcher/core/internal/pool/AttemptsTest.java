@@ -1084,4 +1084,35 @@ class AttemptsTest extends OnTwoLoops {
         assertThat(third.log).containsExactly("carry 20", "cancel TIMEOUT");
         assertThat(client.log).containsExactly("deadline_exceeded");
     }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_hedge_again_after_a_hedge_that_found_no_room(boolean busy) {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(there, "w2");
+        get(TrafficPolicy.builder()
+                .attempts(attempts()
+                        .maxAttempts(2)
+                        .hedgeAfter(Duration.ofMillis(20))
+                        .build())
+                .build());
+        for (EmbeddedChannel loop : loops) {
+            loop.advanceTimeBy(20, TimeUnit.MILLISECONDS);
+        }
+        loops[0].runScheduledPendingTasks();
+        if (busy) {
+            turn();
+            second.take().onBusy(GONE);
+        }
+        there.workers().setOpen(second.member, false);
+        turn();
+        Worker third = new Worker(here, "w3");
+        pass(20);
+        assertThat(third.log).containsExactly("carry 960");
+        third.respond(200);
+        turn();
+        assertThat(client.log).containsExactly("200 end");
+        assertThat(first.log).containsExactly("carry 1000", "cancel CANCELLED");
+        assertThat(end().attempts()).isEqualTo(2);
+    }
 }
