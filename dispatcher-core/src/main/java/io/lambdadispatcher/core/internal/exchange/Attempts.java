@@ -421,7 +421,9 @@ public final class Attempts {
         if (refused.isOfWorker()) {
             sendAgainOrFail(refused, failure, RetryCondition.REFUSED, ExtraAttempt.REFUSED);
         } else {
-            report.onAttemptFailed(refused.number, null, failure.kind().token());
+            if (isRepeatable()) {
+                report.onAttemptFailed(refused.number, null, failure.kind().token());
+            }
             onBusy(refused, failure);
         }
     }

@@ -1115,4 +1115,24 @@ class AttemptsTest extends OnTwoLoops {
         assertThat(first.log).containsExactly("carry 1000", "cancel CANCELLED");
         assertThat(end().attempts()).isEqualTo(2);
     }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_report_a_refused_direct_call_only_if_the_request_is_sent_again(boolean kept) {
+        List<Attempt> called = new ArrayList<>();
+        here.overflow(Duration.ofMillis(10), () -> new DirectWay(new ArrayList<>(), called));
+        int others = kept ? 0 : 16 * 1024 * 1024;
+        assertThat(here.mayKeepSent(others)).isTrue();
+        Exchange exchange = here.open(head("PUT"), false, client, RETRIES);
+        exchange.data(Unpooled.copiedBuffer(new byte[3]), true);
+        pass(10);
+        called.get(0).onRefused(GONE);
+        assertThat(observer.failedAttempts).hasSize(kept ? 1 : 0);
+        assertThat(client.log).hasSize(kept ? 0 : 1);
+        if (kept) {
+            new Worker(here, "w1").respond(200);
+        }
+        here.onSentDropped(others);
+        assertThat(client.log).containsExactly(kept ? "200 end" : "worker_lost");
+    }
 }
