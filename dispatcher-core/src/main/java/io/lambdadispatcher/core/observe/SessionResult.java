@@ -8,7 +8,7 @@ public enum SessionResult {
     NEW,
     /** The request went to the worker of its session. */
     KEPT,
-    /** The worker of the session is not connected, drains or failed the request before. */
+    /** The worker of the session is not connected, drains, is ejected or failed the request. */
     WORKER_GONE,
     /**
      * The worker of the session has no free worker stream, or too many requests in flight compared

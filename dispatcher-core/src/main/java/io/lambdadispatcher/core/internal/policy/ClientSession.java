@@ -119,7 +119,7 @@ public final class ClientSession {
                 if (candidate.hasRoom()) {
                     return false;
                 }
-                connected = true;
+                connected |= !candidate.isEjected();
             }
         }
         return connected;
@@ -206,7 +206,9 @@ public final class ClientSession {
             if (candidate.hasRoom() && (least == null || candidate.load() < least.load())) {
                 least = candidate;
             }
-            result = least == null ? SessionResult.WORKER_FULL : SessionResult.KEPT;
+            result = least != null
+                    ? SessionResult.KEPT
+                    : candidate.isEjected() ? SessionResult.WORKER_GONE : SessionResult.WORKER_FULL;
         }
         return least != null ? least : Rendezvous.choose(Rendezvous.hash(name), candidates, avoided);
     }

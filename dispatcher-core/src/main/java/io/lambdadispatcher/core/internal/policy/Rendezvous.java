@@ -48,6 +48,11 @@ public final class Rendezvous {
         default boolean isPreferred() {
             return false;
         }
+
+        /** Returns whether its worker is ejected, and others serve in its place. */
+        default boolean isEjected() {
+            return false;
+        }
     }
 
     private Rendezvous() {}

@@ -214,6 +214,14 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
         return preference.base;
     }
 
+    /** Any thread. */
+    @Override
+    public boolean isEjected() {
+        PoolShard its = shard;
+        return its != null
+                && its.pool().openWorkers.healthOf(isBase()).ejectedNow().contains(workerId);
+    }
+
     /** Any thread. Other threads may see an earlier state, so the shard decides again. */
     @Override
     public boolean isPreferred() {

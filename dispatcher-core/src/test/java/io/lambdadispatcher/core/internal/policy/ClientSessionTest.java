@@ -222,4 +222,21 @@ class ClientSessionTest {
                 .isFalse();
         assertThat(read(MCP, head()).waitsFor(workers, List.of())).isFalse();
     }
+
+    /** It may be ejected for minutes. */
+    @Test
+    void should_begin_again_elsewhere_if_its_worker_is_ejected_and_serves_no_probe() {
+        String cookie = "lb=" + WorkerTag.append("k", WorkerTag.of("b"));
+        workers[1].streams = 0;
+        workers[1].ejected = true;
+        ClientSession session = read(COOKIE, head("cookie", cookie));
+        assertThat(session.waitsFor(workers, List.of())).isFalse();
+        assertThat(session.choose(workers, List.of())).isNotNull().isNotSameAs(workers[1]);
+        assertThat(session.result()).isEqualTo(SessionResult.WORKER_GONE);
+        assertThat(marked(session, "set-cookie", head(), "a")).isNotNull();
+
+        workers[1].streams = 1;
+        assertThat(session.choose(workers, List.of())).isSameAs(workers[1]);
+        assertThat(session.result()).isEqualTo(SessionResult.KEPT);
+    }
 }

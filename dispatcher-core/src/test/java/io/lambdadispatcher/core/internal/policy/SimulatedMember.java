@@ -6,6 +6,7 @@ final class SimulatedMember implements Rendezvous.Candidate {
     private final long tag;
     int load;
     int streams = Integer.MAX_VALUE;
+    boolean ejected;
 
     SimulatedMember(String workerId) {
         this.workerId = workerId;
@@ -25,6 +26,11 @@ final class SimulatedMember implements Rendezvous.Candidate {
     @Override
     public boolean hasRoom() {
         return load < streams;
+    }
+
+    @Override
+    public boolean isEjected() {
+        return ejected;
     }
 
     @Override
