@@ -134,11 +134,12 @@ class InProcessWorkerTest {
                         Http2Headers head = new DefaultHttp2Headers()
                                 .method("GET")
                                 .scheme("http")
+                                .authority("a")
                                 .path("/");
                         pool.shard(0).open(head, true, client);
                     }
                 })
                 .syncUninterruptibly();
-        assertThat(served).succeedsWithin(5, TimeUnit.SECONDS);
+        assertThat(served).succeedsWithin(20, TimeUnit.SECONDS);
     }
 }
