@@ -8,7 +8,6 @@ import io.lambdadispatcher.core.internal.fleet.MemberDescription;
 import io.lambdadispatcher.core.internal.fleet.SignedLedger;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.internal.launch.WorkerCommands;
-import io.lambdadispatcher.core.internal.launch.WorkerInspection;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
 import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.loop.LoopFuture;
@@ -213,8 +212,7 @@ public final class Launches {
         List<CompletableFuture<List<WorkerSnapshot>>> parts = new ArrayList<>();
         try {
             for (FunctionPool pool : pools) {
-                parts.add(WorkerInspection.of(
-                        pool, registry, supervisors.get(pool.options().name())));
+                parts.add(registry.workers(pool, supervisors.get(pool.options().name())));
             }
         } catch (RejectedExecutionException e) {
             return CompletableFuture.failedFuture(e);

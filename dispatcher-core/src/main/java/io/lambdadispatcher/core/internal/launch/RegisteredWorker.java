@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.launch;
 import io.lambdadispatcher.core.internal.worker.WorkerLink;
 import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
+import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import java.time.Instant;
 import java.util.HashMap;
@@ -43,6 +44,16 @@ final class RegisteredWorker {
 
     boolean isBase() {
         return kind == WorkerKind.BASE;
+    }
+
+    State state() {
+        State connected = draining != null ? State.DRAINING : ready ? State.READY : State.UNREADY;
+        return connections.isEmpty() ? State.STARTING : connected;
+    }
+
+    /** Returns whether it is ready and does not drain. */
+    boolean serves() {
+        return ready && draining == null;
     }
 
     /** Returns how many streams the connections that are ready may open. */

@@ -5,6 +5,7 @@ import static io.netty.handler.codec.http.HttpResponseStatus.TOO_MANY_REQUESTS;
 import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.lambdadispatcher.core.internal.capacity.WorkerFacts;
 import io.lambdadispatcher.core.internal.capacity.WorkerReasons;
 import io.lambdadispatcher.core.internal.fleet.SlotState;
 import io.lambdadispatcher.core.internal.loop.Incidents;
@@ -169,9 +170,8 @@ public final class WorkerRegistry implements WorkerEvents {
         for (RegisteredWorker worker : workers.values()) {
             if (worker.function.equals(function)) {
                 all++;
-                int ready = worker.ready && worker.draining == null ? 1 : 0;
-                base += worker.isBase() ? ready : 0;
-                launched += worker.isBase() ? 0 : ready;
+                base += worker.serves() && worker.isBase() ? 1 : 0;
+                launched += worker.serves() && !worker.isBase() ? 1 : 0;
             }
         }
         int readyBase = Math.max(0, base);
@@ -190,7 +190,7 @@ public final class WorkerRegistry implements WorkerEvents {
     public synchronized int readyWorkers(String function) {
         int ready = 0;
         for (RegisteredWorker worker : workers.values()) {
-            ready += worker.function.equals(function) && worker.ready && worker.draining == null ? 1 : 0;
+            ready += worker.function.equals(function) && worker.serves() ? 1 : 0;
         }
         return ready;
     }
@@ -329,23 +329,39 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     /**
-     * Returns the connected workers of a function.
+     * Describes the workers of a function that are starting or connected, from three places: this
+     * registry knows their connections, the event loops what they do, and the capacity controller
+     * how they were launched and whether they are ejected.
      *
-     * @param uses what each worker does, by worker id
+     * @param supervisor {@code null} if the function's workers are not launched here
      */
-    public synchronized List<WorkerSnapshot> workers(String function, Map<String, WorkerUse> uses) {
+    public CompletableFuture<List<WorkerSnapshot>> workers(FunctionPool pool, @Nullable LaunchSupervisor supervisor) {
+        CompletableFuture<Map<String, WorkerFacts>> facts =
+                supervisor == null ? CompletableFuture.completedFuture(Map.of()) : supervisor.facts();
+        String function = pool.options().name();
+        return pool.inspectWorkers().thenCombine(facts, (uses, known) -> workers(function, uses, known));
+    }
+
+    private synchronized List<WorkerSnapshot> workers(
+            String function, Map<String, WorkerUse> uses, Map<String, WorkerFacts> facts) {
         List<WorkerSnapshot> found = new ArrayList<>();
+        facts.forEach((id, known) -> {
+            if (known.starting() && !workers.containsKey(id)) {
+                found.add(snapshot(id, new RegisteredWorker(function), WorkerUse.NONE, known));
+            }
+        });
         workers.forEach((id, worker) -> {
             if (worker.function.equals(function)) {
-                found.add(snapshot(id, worker, uses.getOrDefault(id, WorkerUse.NONE)));
+                found.add(snapshot(id, worker, uses.getOrDefault(id, WorkerUse.NONE), facts.get(id)));
             }
         });
         return found;
     }
 
     @GuardedBy("this")
-    private WorkerSnapshot snapshot(String id, RegisteredWorker worker, WorkerUse use) {
-        State state = worker.draining != null ? State.DRAINING : worker.ready ? State.READY : State.UNREADY;
+    private WorkerSnapshot snapshot(String id, RegisteredWorker worker, WorkerUse use, @Nullable WorkerFacts known) {
+        String ejection = known == null || !worker.serves() ? null : known.ejection();
+        String end = known == null ? "" : known.endReason();
         SocketAddress address = worker.connections.keySet().stream()
                 .findAny()
                 .map(WorkerLink::remoteAddress)
@@ -353,24 +369,24 @@ public final class WorkerRegistry implements WorkerEvents {
         return new WorkerSnapshot(
                 worker.function,
                 id,
-                state,
+                ejection == null ? worker.state() : State.EJECTED,
                 !worker.isBase(),
                 address,
-                worker.since,
+                known == null ? worker.since : Instant.now().minusNanos(known.ageNanos()),
                 worker.deadline,
                 worker.connections.size(),
                 use.streams(),
                 use.busy(),
-                state == State.READY ? Math.min(use.limit(), use.streams()) : 0,
+                worker.serves() && ejection == null ? Math.min(use.limit(), use.streams()) : 0,
                 use.completed(),
                 use.failed(),
                 worker.load,
-                null,
+                ejection,
                 worker.version,
                 worker.logStream,
                 worker.zone,
-                "",
-                worker.draining == null ? "" : WorkerReasons.ofDrain(worker.draining));
+                known == null ? "" : known.launchReason(),
+                end.isEmpty() && worker.draining != null ? WorkerReasons.ofDrain(worker.draining) : end);
     }
 
     @Override
@@ -389,7 +405,7 @@ public final class WorkerRegistry implements WorkerEvents {
     private void tellChange(RegisteredWorker worker, WorkerLink connection, boolean ready) {
         if (worker.changesReadiness()) {
             tellReadiness(connection, ready);
-        } else if (worker.ready && worker.draining == null) {
+        } else if (worker.serves()) {
             // The worker has other streams, and a limit must hold for a new connection, too.
             tellReady(connection);
         }
