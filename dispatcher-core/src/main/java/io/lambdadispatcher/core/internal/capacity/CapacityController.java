@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -31,7 +32,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CapacityController {
     /** The longest time that a worker may take to drain. */
-    public static final long MAX_GRACE_NANOS = TimeUnit.MINUTES.toNanos(15);
+    static final long MAX_GRACE_NANOS = TimeUnit.MINUTES.toNanos(15);
+
+    /** The longest life of a worker on Lambda: the maximum timeout of a function. */
+    private static final Duration LONGEST_LIFE = Duration.ofMinutes(15);
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     /** A little less than a second, because samples can arrive a little early. */
@@ -119,11 +123,31 @@ public final class CapacityController {
         target.spend().restore(history.gbSecondsByMinute(), TimeUnit.NANOSECONDS.toMinutes(agoNanos));
     }
 
+    /** Returns the longest life of a worker. A local process may live longer. */
+    public static Duration longestLife(FunctionOptions function) {
+        Duration age = function.capacity().maxWorkerAge();
+        return age.isZero() || age.compareTo(LONGEST_LIFE) > 0 ? LONGEST_LIFE : age;
+    }
+
+    /**
+     * Returns the time that a worker may take to drain. It can say goodbye before its deadline.
+     *
+     * @param leftNanos the time until its deadline; {@link Long#MAX_VALUE} = no deadline
+     */
+    public static long graceNanos(long leftNanos) {
+        return Math.max(0, Math.min(MAX_GRACE_NANOS, leftNanos - SECOND / 2));
+    }
+
     // Events.
 
     /** Returns the workers, to be told of the events that concern one of them alone. */
     public WorkerLives workers() {
         return workers;
+    }
+
+    /** Returns the change to another version, to be told what concerns it alone. */
+    public Rollout rollout() {
+        return rollout;
     }
 
     /** Records that a worker of a {@link Plan} is being launched. */
@@ -263,16 +287,6 @@ public final class CapacityController {
         target.spend().addInvocations(nanos);
     }
 
-    /** Records which version the launcher names. */
-    public void onVersion(NamedVersion version) {
-        rollout.onNamed(version);
-    }
-
-    /** Returns the version that new workers should match, because the base states it; or empty. */
-    public String baseVersion() {
-        return rollout.baseVersion();
-    }
-
     /** Records that a worker must not serve, because the fleet has given it up. */
     public Plan onGivenUp(long nowNanos, String workerId) {
         WorkerLife worker = workers.get(workerId);
@@ -322,16 +336,6 @@ public final class CapacityController {
         }
         rollout.outdated(workers).forEach(worker -> due.add(worker.id));
         return due;
-    }
-
-    /** Stops a change to another version that has begun. The old version keeps serving. */
-    public void stopRollout() {
-        rollout.stop();
-    }
-
-    /** Continues a stopped change to another version. */
-    public void resumeRollout() {
-        rollout.resume();
     }
 
     // Decisions.

@@ -4,7 +4,6 @@ import io.lambdadispatcher.core.internal.capacity.WorkerLife.State;
 import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.http.PrintableText;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,9 +22,6 @@ import org.jspecify.annotations.Nullable;
 final class DownstreamShares {
     /** How many workers may drain at the same time because there are too many connections. */
     private static final int PARTS = 4;
-
-    /** The longest life of a worker on Lambda: the maximum timeout of a function. */
-    private static final Duration LONGEST_LIFE = Duration.ofMinutes(15);
 
     private record Ghost(int held, long untilNanos) {}
 
@@ -55,17 +51,15 @@ final class DownstreamShares {
     /** Records that a worker has left, but may still run. */
     void onLost(WorkerLife worker) {
         if (budget() != null) {
-            long until = worker.hasDeadline() ? worker.deadlineNanos() : latestEndNanos(worker);
+            long until = worker.hasDeadline()
+                    ? worker.deadlineNanos()
+                    : worker.launchedNanos
+                            + function.launching()
+                                    .launchTimeout()
+                                    .plus(CapacityController.longestLife(function))
+                                    .toNanos();
             ghosts.put(worker.id, new Ghost(worker.downstream.held(), until));
         }
-    }
-
-    /** Returns when a worker that has not said its deadline has certainly ended. */
-    private long latestEndNanos(WorkerLife worker) {
-        Duration age = function.capacity().maxWorkerAge();
-        Duration life = age.isZero() || age.compareTo(LONGEST_LIFE) > 0 ? LONGEST_LIFE : age;
-        return worker.launchedNanos
-                + function.launching().launchTimeout().plus(life).toNanos();
     }
 
     /**

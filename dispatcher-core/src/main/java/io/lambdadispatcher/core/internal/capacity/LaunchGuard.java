@@ -155,13 +155,6 @@ final class LaunchGuard {
         failures = 0;
     }
 
-    /** Permits another probe, because the last one neither failed nor succeeded. */
-    void onInconclusive() {
-        if (circuit == Circuit.PROBING) {
-            circuit = Circuit.OPEN;
-        }
-    }
-
     /**
      * Records that a launch has failed. Workers launched before the last counted failure are not
      * counted again, because they probably failed for the same reason.
@@ -199,7 +192,8 @@ final class LaunchGuard {
         throttledNanos = nowNanos;
         long pause = Math.max(BASE_NANOS / 5, jitter(throttles));
         throttledUntilNanos = nowNanos + (preparing ? Math.min(MAX_PREPARING_NANOS, pause) : pause);
-        onInconclusive();
+        // Permits another probe, because the last one neither failed nor succeeded.
+        circuit = circuit == Circuit.PROBING ? Circuit.OPEN : circuit;
     }
 
     long throttledNanos(long nowNanos) {

@@ -40,7 +40,8 @@ final class PlanDraft {
 
     /** Tells a worker to drain, even if it was told before. */
     void tellToDrain(WorkerLife worker, DrainCode reason) {
-        drains.add(new Plan.Drain(worker.id, reason, Retirement.graceNanos(nowNanos, worker), worker.endReason()));
+        drains.add(new Plan.Drain(
+                worker.id, reason, CapacityController.graceNanos(worker.leftNanos(nowNanos)), worker.endReason()));
     }
 
     void kill(WorkerLife worker, String reason) {

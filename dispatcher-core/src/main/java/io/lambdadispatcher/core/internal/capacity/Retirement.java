@@ -142,11 +142,4 @@ final class Retirement {
                 .filter(worker -> worker.busy() == 0 || room > 0 || kept == 0)
                 .toList();
     }
-
-    /** Returns the time that a worker may take to drain. */
-    static long graceNanos(long nowNanos, WorkerLife worker) {
-        return worker.hasDeadline()
-                ? Math.max(0, Math.min(CapacityController.MAX_GRACE_NANOS, worker.leftNanos(nowNanos) - SECOND / 2))
-                : CapacityController.MAX_GRACE_NANOS;
-    }
 }

@@ -101,17 +101,17 @@ public final class Rollout {
     // Events.
 
     /** Records which version the launcher names. */
-    void onNamed(NamedVersion version) {
+    public void onNamed(NamedVersion version) {
         base.onNamed(version);
     }
 
     /** Stops a change that has begun. The old version keeps serving. */
-    void stop() {
+    public void stop() {
         wish = Wish.STOP;
     }
 
     /** Begins a stopped change again with the first step. */
-    void resume() {
+    public void resume() {
         wish = Wish.RESUME;
     }
 
@@ -495,7 +495,7 @@ public final class Rollout {
     }
 
     /** Returns the version that the base states; empty if it states none. */
-    String baseVersion() {
+    public String baseVersion() {
         return base.stated();
     }
 

@@ -282,7 +282,7 @@ final class WorkerLife {
      */
     int usable() {
         int opened = last == null ? 0 : last.streams();
-        return opened > 0 && !isBase() ? Math.min(allowed(), opened) : allowed();
+        return opened > 0 && !isBase() ? Math.min(limit.value(), opened) : limit.value();
     }
 
     /** Returns whether it was launched by this dispatcher and has not been ready yet. */
@@ -421,10 +421,5 @@ final class WorkerLife {
     /** Returns how often it was ejected since it has connected. */
     int ejections() {
         return last == null ? 0 : last.ejections();
-    }
-
-    /** Returns the maximum number of concurrent exchanges. */
-    int allowed() {
-        return limit.value();
     }
 }

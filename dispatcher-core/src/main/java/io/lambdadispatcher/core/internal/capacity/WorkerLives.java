@@ -222,7 +222,7 @@ public final class WorkerLives {
     int withheld(long nowNanos) {
         return readyLaunched().stream()
                 .filter(worker -> !worker.isEjected() && worker.inStateNanos(nowNanos) >= OPENING_NANOS)
-                .mapToInt(worker -> worker.allowed() - worker.usable())
+                .mapToInt(worker -> worker.limit.value() - worker.usable())
                 .sum();
     }
 
@@ -233,7 +233,7 @@ public final class WorkerLives {
     double exchangesPerWorker() {
         return readyLaunched().stream()
                 .filter(worker -> !worker.isEjected())
-                .mapToInt(WorkerLife::allowed)
+                .mapToInt(worker -> worker.limit.value())
                 .average()
                 .orElse(streamsPerWorker);
     }

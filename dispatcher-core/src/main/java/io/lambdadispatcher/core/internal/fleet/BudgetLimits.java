@@ -1,8 +1,8 @@
 package io.lambdadispatcher.core.internal.fleet;
 
+import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.options.FunctionOptions;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  *     no limit
  * @param workerMegabytes memory of one worker
  * @param dialInMillis the time after its grant within which a worker must first connect
- * @param lifeMillis the longest time for which a worker runs, from its start
+ * @param lifeMillis the longest time for which a worker runs, from its start. Workers that live
+ *     longer, as local processes do, are charged for again each time
  * @param downstream the connections that all workers share; {@code null} = no limit
  */
 public record BudgetLimits(
@@ -39,12 +40,6 @@ public record BudgetLimits(
      */
     public static final int MOST_WORKERS = 1800;
 
-    /**
-     * The longest life of a worker on Lambda: the maximum timeout of a function. Workers that live
-     * longer, as local processes do, are charged for again each time.
-     */
-    private static final Duration LONGEST_LIFE = Duration.ofMinutes(15);
-
     /** For how long a slot can be used after it was granted. */
     private static final long MAX_UNUSED_MILLIS = 10_000;
 
@@ -52,8 +47,6 @@ public record BudgetLimits(
     private static final double MEGABYTE_MILLIS_PER_GB_SECOND = 1024.0 * 1000;
 
     public static BudgetLimits of(FunctionOptions function) {
-        Duration age = function.capacity().maxWorkerAge();
-        Duration life = age.isZero() || age.compareTo(LONGEST_LIFE) > 0 ? LONGEST_LIFE : age;
         return new BudgetLimits(
                 function.capacity().maxWorkers(),
                 function.capacity().maxAlive(),
@@ -61,7 +54,7 @@ public record BudgetLimits(
                 (long) (function.launching().gbSecondsPerHour() * MEGABYTE_MILLIS_PER_GB_SECOND),
                 function.launching().workerMegabytes(),
                 function.launching().launchTimeout().toMillis(),
-                life.toMillis(),
+                CapacityController.longestLife(function).toMillis(),
                 function.capacity().downstream());
     }
 

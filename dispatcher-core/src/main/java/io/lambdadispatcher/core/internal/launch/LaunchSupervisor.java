@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.FleetView;
 import io.lambdadispatcher.core.internal.capacity.Plan;
+import io.lambdadispatcher.core.internal.capacity.Rollout;
 import io.lambdadispatcher.core.internal.capacity.WorkerFacts;
 import io.lambdadispatcher.core.internal.capacity.WorkerReasons;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
@@ -160,12 +161,12 @@ public final class LaunchSupervisor {
 
     /** Stops a change to another version that has begun. The old version keeps serving. */
     public void stopRollout() {
-        executor.execute(() -> confined.steer(CapacityController::stopRollout));
+        executor.execute(() -> confined.steer(Rollout::stop));
     }
 
     /** Continues a stopped change to another version. */
     public void resumeRollout() {
-        executor.execute(() -> confined.steer(CapacityController::resumeRollout));
+        executor.execute(() -> confined.steer(Rollout::resume));
     }
 
     /** Replaces what workers get that are launched from now on. */
@@ -288,7 +289,7 @@ public final class LaunchSupervisor {
             fleet = member == null ? null : member.add(function.name(), BudgetLimits.of(function), this);
             requests = new LaunchRequests(fleet, access);
             launches = new WorkerLaunches(pool, launcher, requests, registry, executor, observer, incidents, this);
-            versions = new VersionFollower(function.name(), launcher, executor, controller::onVersion);
+            versions = new VersionFollower(function.name(), launcher, executor, controller.rollout()::onNamed);
             environments = new WarmEnvironments(launcher);
         }
 
@@ -342,9 +343,9 @@ public final class LaunchSupervisor {
             permitOverflow();
         }
 
-        void steer(Consumer<CapacityController> command) {
+        void steer(Consumer<Rollout> command) {
             assert executor.inEventLoop();
-            command.accept(controller);
+            command.accept(controller.rollout());
             look(true);
         }
 
@@ -352,7 +353,11 @@ public final class LaunchSupervisor {
         private void followVersion(long now, boolean early) {
             LaunchLimits limits = function.launching();
             if (!limits.rollout().isOff() && !closed && isFirst()) {
-                versions.ask(now, limits.versionCheck().toNanos(), early, controller.baseVersion());
+                versions.ask(
+                        now,
+                        limits.versionCheck().toNanos(),
+                        early,
+                        controller.rollout().baseVersion());
             }
         }
 

@@ -19,7 +19,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.BiFunction;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Drains and replaces workers because an operator asks for it. The supervisor of a function
@@ -27,9 +26,6 @@ import org.jspecify.annotations.Nullable;
  * are told by the registry. Any thread.
  */
 public final class WorkerCommands {
-    /** A worker with a deadline drains so long before it that it can say goodbye. */
-    private static final Duration MARGIN = Duration.ofMillis(500);
-
     private final WorkerRegistry registry;
     private final Map<String, LaunchSupervisor> supervisors;
 
@@ -50,16 +46,12 @@ public final class WorkerCommands {
     }
 
     private boolean drainSelfLaunched(WorkerSnapshot worker) {
-        return registry.drain(worker.workerId(), DrainCode.REQUESTED, grace(worker.deadline()));
-    }
-
-    private static Duration grace(@Nullable Instant deadline) {
-        Duration most = Duration.ofNanos(CapacityController.MAX_GRACE_NANOS);
-        if (deadline == null) {
-            return most;
-        }
-        Duration left = Duration.between(Instant.now(), deadline).minus(MARGIN);
-        return left.isNegative() ? Duration.ZERO : left.compareTo(most) < 0 ? left : most;
+        Instant deadline = worker.deadline();
+        long left = deadline == null
+                ? Long.MAX_VALUE
+                : Duration.between(Instant.now(), deadline).toNanos();
+        Duration grace = Duration.ofNanos(CapacityController.graceNanos(left));
+        return registry.drain(worker.workerId(), DrainCode.REQUESTED, grace);
     }
 
     /** @param selfLaunched commands a worker of a function without a supervisor, if it obeys */

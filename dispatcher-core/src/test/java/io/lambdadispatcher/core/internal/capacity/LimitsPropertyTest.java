@@ -135,7 +135,7 @@ class LimitsPropertyTest {
             policy = policy();
             controller = new CapacityController(function(), new Random(seed));
             if (random.nextBoolean()) {
-                controller.onVersion(new NamedVersion("1", "", ""));
+                controller.rollout().onNamed(new NamedVersion("1", "", ""));
             }
         }
 
@@ -262,7 +262,7 @@ class LimitsPropertyTest {
                 controller.recycle(ids.get(random.nextInt(ids.size())));
             }
             if (!calm && random.nextInt(120) == 0) {
-                controller.onVersion(new NamedVersion(String.valueOf(random.nextInt(1, 4)), "", ""));
+                controller.rollout().onNamed(new NamedVersion(String.valueOf(random.nextInt(1, 4)), "", ""));
             }
             evaluate(true);
             after(SECOND, this::second);

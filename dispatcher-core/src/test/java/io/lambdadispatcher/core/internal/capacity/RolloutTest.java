@@ -126,8 +126,10 @@ class RolloutTest {
     private void pass(int seconds) {
         for (int i = 0; i < seconds; i++) {
             now += SECOND;
-            if (apiUp && (now / SECOND % 30 == 0 || !askedFor.equals(controller.baseVersion()))) {
-                controller.onVersion(answer());
+            if (apiUp
+                    && (now / SECOND % 30 == 0
+                            || !askedFor.equals(controller.rollout().baseVersion()))) {
+                controller.rollout().onNamed(answer());
             }
             endWorkers();
             workers.forEach(this::live);
@@ -156,7 +158,7 @@ class RolloutTest {
 
     /** Answers as the launcher does. */
     private NamedVersion answer() {
-        askedFor = controller.baseVersion();
+        askedFor = controller.rollout().baseVersion();
         return new NamedVersion(alias, askedFor, published.getOrDefault(askedFor, ""));
     }
 
@@ -375,7 +377,7 @@ class RolloutTest {
         passUntil(State.ROLLING);
         pass(3);
         alias = "7";
-        controller.onVersion(answer());
+        controller.rollout().onNamed(answer());
         pass(60);
 
         assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "7", "", 0, 0, ""));
@@ -588,7 +590,7 @@ class RolloutTest {
         alias = "8";
         passUntil(State.STOPPED);
         apiUp = false;
-        controller.onVersion(new NamedVersion("", "", ""));
+        controller.rollout().onNamed(new NamedVersion("", "", ""));
         pass(1);
         asked.clear();
         workers.keySet().stream().limit(3).forEach(ended::add);
@@ -807,7 +809,7 @@ class RolloutTest {
         disconnectBase("b1");
         connectBase("b1", "8");
         pass(1);
-        controller.onVersion(answer());
+        controller.rollout().onNamed(answer());
         assertThat(rollout().state()).isEqualTo(State.STEADY);
         assertThat(difference()).as("before the next second").isNull();
         pass(1);
@@ -892,7 +894,7 @@ class RolloutTest {
         connectBase("b1", "7");
         pass(5);
         apiUp = false;
-        controller.onVersion(new NamedVersion("8", "", ""));
+        controller.rollout().onNamed(new NamedVersion("8", "", ""));
         pass(5);
         assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "7", "", 0, 0, ""));
     }
@@ -1016,7 +1018,7 @@ class RolloutTest {
             }
             // The launcher is asked within 30 s, and the phase follows in the next second.
             pass(32);
-            String stated = controller.baseVersion();
+            String stated = controller.rollout().baseVersion();
             boolean matched = published.containsKey(stated);
             assertThat(difference() == null)
                     .as("%s: base %s, alias %s, published %s", step, stated, alias, published.keySet())
@@ -1035,17 +1037,17 @@ class RolloutTest {
 
     @Test
     void should_obey_an_operator() {
-        controller.stopRollout();
+        controller.rollout().stop();
         alias = "8";
         passUntil(State.WATCHING);
         pass(5);
-        controller.stopRollout();
+        controller.rollout().stop();
         pass(2);
         assertThat(rollout())
                 .isEqualTo(new RolloutSnapshot(State.STOPPED, "7", "8", 0, 0, "an operator has stopped it"));
         pass(120);
         assertThat(rollout().state()).isEqualTo(State.STOPPED);
-        controller.resumeRollout();
+        controller.rollout().resume();
         pass(1);
         assertThat(rollout().state()).isEqualTo(State.WATCHING);
         passUntil(State.STEADY);

@@ -429,8 +429,8 @@ final class SimulatedFleet {
         private void everySecond() {
             execute(() -> {
                 if (fleetFunction.isFirst()) {
-                    String stated = controller.baseVersion();
-                    controller.onVersion(new NamedVersion(alias, stated, stated));
+                    String stated = controller.rollout().baseVersion();
+                    controller.rollout().onNamed(new NamedVersion(alias, stated, stated));
                     noteDifference();
                 }
                 if (!base.isEmpty() && time.nanos() - startedNanos >= baseDialsNanos) {
