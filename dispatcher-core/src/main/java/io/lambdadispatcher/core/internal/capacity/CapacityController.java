@@ -414,7 +414,9 @@ public final class CapacityController {
     private int launchMissing(PlanDraft draft, int pending) {
         long now = draft.nowNanos;
         int most = function.capacity().maxWorkers();
-        MissingWorkers missing = MissingWorkers.count(draft, target.wanted(), fleet.workers(), most, workers, rollout);
+        // Otherwise, ejected workers would drain, and nothing would replace them.
+        int wanted = guard.permitted(now, 1, 0) > 0 ? target.wanted() : 0;
+        MissingWorkers missing = MissingWorkers.count(draft, wanted, fleet.workers(), most, workers, rollout);
         int starting = workers.count(WorkerLife::isStarting);
         int permitted = guard.permitted(now, downstream.permitted(now, missing.all(), workers), starting);
         int count = Math.min(permitted, fleet.launchable());

@@ -1328,6 +1328,20 @@ class CapacityControllerTest {
         assertThat(told.launched).hasSize(5);
     }
 
+    /** Otherwise, one worker after the other would end. */
+    @Test
+    void should_keep_an_ejected_worker_while_no_replacement_may_be_launched() {
+        fourWorkers(4);
+        controller.setLaunching(false);
+        eject(1);
+        pass(Duration.ofSeconds(10));
+        assertThat(told.drained).isEmpty();
+
+        controller.setLaunching(true);
+        pass(Duration.ofSeconds(1));
+        assertThat(told.drained).containsOnlyKeys("w0");
+    }
+
     @Test
     void should_keep_an_ejected_worker_that_needs_no_replacement() {
         fourWorkers(5);
