@@ -135,7 +135,8 @@ final class WorkerLife {
     /**
      * Makes the worker ready.
      *
-     * @param deadline when it must have exited; {@link #NEVER} = no deadline
+     * @param deadline when it must have exited; {@link #NEVER} = no deadline. It counts the first
+     *     time, because a later one may have passed after a reload with a shorter age
      */
     boolean onReady(long nowNanos, long deadline) {
         if (state != State.LAUNCHED && state != State.DIALLED) {
@@ -144,8 +145,8 @@ final class WorkerLife {
         if (!everReady) {
             everReady = true;
             firstReadyNanos = nowNanos;
+            deadlineNanos = deadline;
         }
-        deadlineNanos = deadline;
         return enter(State.READY, nowNanos);
     }
 

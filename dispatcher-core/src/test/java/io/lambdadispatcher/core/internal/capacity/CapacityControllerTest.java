@@ -276,6 +276,21 @@ class CapacityControllerTest {
         assertThat(told.drained).as("their replacements are not ready").isEmpty();
     }
 
+    @Test
+    void should_not_drain_old_workers_that_are_ready_again_before_their_replacements_are() {
+        controller = controller(aging(8, Duration.ZERO));
+        look();
+        readyAll();
+        pass(Duration.ofMinutes(10));
+        controller.setOptions(aging(8, Duration.ofMinutes(5)));
+        told.launched.forEach(id -> controller.workers().onUnready(now, id));
+        readyAll();
+        pass(Duration.ofSeconds(5));
+
+        assertThat(told.launched).hasSize(10);
+        assertThat(told.drained).isEmpty();
+    }
+
     // Scale-out.
 
     @Test
