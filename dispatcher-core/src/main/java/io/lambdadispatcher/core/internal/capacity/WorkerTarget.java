@@ -107,7 +107,7 @@ final class WorkerTarget {
         long holdNanos = base == 0 ? policy.scaleDownDelay().toNanos() : holdNanos(startNanos);
         recentlyWanted.setWindow(holdNanos);
         recentlyOtherwise.setWindow(holdNanos);
-        kept = Math.min(recentlyWanted.add(nowNanos, wanted), affordable);
+        kept = Math.min(recentlyWanted.add(nowNanos, wanted), Math.min(affordable, policy.maxWorkers()));
         int keptOtherwise = recentlyOtherwise.add(nowNanos, otherwise);
         int readyOtherwise = scheduled.readyOtherwise(nowNanos, keptOtherwise, startNanos);
         double ahead = (Math.min(launched, kept) - keptOtherwise) * shareOf(workers, nowNanos, launched);

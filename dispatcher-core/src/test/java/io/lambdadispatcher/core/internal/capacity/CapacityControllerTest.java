@@ -490,6 +490,17 @@ class CapacityControllerTest {
         assertThat(told.drained).containsOnlyKeys("w1");
     }
 
+    @Test
+    void should_drain_what_exceeds_a_lower_maximum_without_the_delay_of_scale_in() {
+        controller = controller(CapacityPolicy.fixed(8));
+        look();
+        readyAll();
+        controller.setOptions(function().capacity(CapacityPolicy.fixed(2)).build());
+        pass(Duration.ofSeconds(10));
+
+        assertThat(told.drained).hasSize(6);
+    }
+
     /**
      * Clients may keep each draining worker until the end of its grace, while other workers are
      * launched for more requests.
