@@ -204,7 +204,7 @@ public final class FleetFunction {
         own.onLost(workerId);
     }
 
-    /** Records that a worker has said goodbye, so it has ended. */
+    /** Records that a worker that was not launched here has said goodbye, so it has ended. */
     public void onGoodbye(String workerId) {
         own.onGoodbye(workerId);
     }

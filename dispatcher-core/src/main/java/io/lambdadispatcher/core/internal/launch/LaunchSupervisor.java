@@ -465,8 +465,8 @@ public final class LaunchSupervisor {
         }
 
         void onDisconnected(String workerId, boolean clean) {
-            // The launcher reports the exit later, when the worker has closed what it has opened.
-            boolean exitFollows = function.capacity().downstream() != null && launches.contains(workerId);
+            // The launcher reports the exit later. Until then, it may serve other dispatchers.
+            boolean exitFollows = launches.contains(workerId);
             if (clean && fleet != null && !exitFollows) {
                 fleet.onGoodbye(workerId);
             }

@@ -598,9 +598,12 @@ final class SimulatedFleet {
 
         void onDisconnected(SimulatedWorker worker, boolean clean) {
             if (connected.remove(worker)) {
+                boolean exitFollows = worker.launcher == this && !worker.reported;
                 execute(() -> {
                     if (clean) {
-                        fleetFunction.onGoodbye(worker.id);
+                        if (!exitFollows) {
+                            fleetFunction.onGoodbye(worker.id);
+                        }
                         launchedHere.remove(worker.id);
                     }
                     controller.onDisconnected(now(), worker.id, clean);

@@ -6,6 +6,8 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 import ch.qos.logback.classic.Level;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.fleet.FleetMember;
+import io.lambdadispatcher.core.internal.fleet.FleetTime;
 import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
@@ -15,6 +17,7 @@ import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
@@ -30,12 +33,14 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -63,6 +68,7 @@ class LaunchSupervisorTest {
     private static final class Launcher implements WorkerLauncher {
         final List<CompletableFuture<WorkerExit>> exits = new ArrayList<>();
         final List<String> versions = new ArrayList<>();
+        final List<String> ids = new ArrayList<>();
         int asked;
         int warmUps;
         boolean broken;
@@ -74,6 +80,7 @@ class LaunchSupervisorTest {
         public LaunchedWorker launch(LaunchRequest request) {
             asked++;
             versions.add(request.version());
+            ids.add(request.workerId());
             beforeLaunch.run();
             if (wrong != null) {
                 return wrong.get();
@@ -121,6 +128,10 @@ class LaunchSupervisorTest {
     }
 
     private LaunchSupervisor created(CapacityPolicy policy) {
+        return created(policy, null);
+    }
+
+    private LaunchSupervisor created(CapacityPolicy policy, @Nullable FleetMember fleet) {
         pool = new FunctionPool(
                 FunctionOptions.builder("f").capacity(policy).build(),
                 List.of(loop.eventLoop()),
@@ -132,7 +143,7 @@ class LaunchSupervisorTest {
                 loop.eventLoop(),
                 new LaunchSupervisor.Access(new byte[16], List.of()),
                 direct,
-                null,
+                fleet,
                 DispatcherObserver.NONE,
                 Incidents.unobserved());
     }
@@ -366,5 +377,65 @@ class LaunchSupervisorTest {
         pass(Duration.ofSeconds(2));
         assertThat(launcher.asked).isEqualTo(1);
         assertThat(loop.runScheduledPendingTasks()).isEqualTo(-1);
+    }
+
+    // In a fleet.
+
+    private final FleetMember member = new FleetMember(
+            Ledger.inMemory(),
+            loop.eventLoop(),
+            new FleetTime() {
+                @Override
+                public long nanos() {
+                    return loop.eventLoop().ticker().nanoTime();
+                }
+
+                @Override
+                public long millis() {
+                    return TimeUnit.NANOSECONDS.toMillis(nanos());
+                }
+            },
+            new Random(1),
+            Incidents.unobserved(),
+            peers -> {},
+            message -> {});
+
+    private void passInFleet(int seconds) {
+        for (int i = 0; i < seconds; i++) {
+            member.tick();
+            pass(Duration.ofSeconds(1));
+        }
+    }
+
+    private void ready(LaunchSupervisor supervisor, String workerId) {
+        supervisor.onWorkerDialled(workerId, WorkerKind.LAUNCHED);
+        supervisor.onWorkerReady(workerId, 1, Instant.now().plusSeconds(300), "");
+        passInFleet(3);
+    }
+
+    /**
+     * A worker drains and says goodbye to this dispatcher. Its replacement is ready. It may still
+     * serve other dispatchers.
+     */
+    private void partedWorker() {
+        LaunchSupervisor supervisor = created(CapacityPolicy.fixed(1), member);
+        supervisor.start(List.of(InetSocketAddress.createUnresolved("a", 1)));
+        passInFleet(5);
+        ready(supervisor, launcher.ids.get(0));
+        supervisor.drain(List.of(launcher.ids.get(0)));
+        passInFleet(3);
+        supervisor.onWorkerGone(launcher.ids.get(0), true);
+        ready(supervisor, launcher.ids.get(1));
+        assertThat(launcher.asked).isEqualTo(2);
+    }
+
+    @Test
+    void should_keep_the_slot_of_a_drained_worker_until_its_exit() {
+        partedWorker();
+        assertThat(member.snapshot().functions().get(0).replaced()).isEqualTo(1);
+
+        launcher.exits.get(0).complete(new WorkerExit(Cause.ENDED, "drained"));
+        passInFleet(3);
+        assertThat(member.snapshot().functions().get(0).replaced()).isZero();
     }
 }
