@@ -40,8 +40,9 @@ final class PlanDraft {
 
     /** Tells a worker to drain, even if it was told before. */
     void tellToDrain(WorkerLife worker, DrainCode reason) {
-        drains.add(new Plan.Drain(
-                worker.id, reason, CapacityController.graceNanos(worker.leftNanos(nowNanos)), worker.endReason()));
+        long grace = CapacityController.graceNanos(worker.leftNanos(nowNanos));
+        worker.onTold(nowNanos, grace);
+        drains.add(new Plan.Drain(worker.id, reason, grace, worker.endReason()));
     }
 
     void kill(WorkerLife worker, String reason) {

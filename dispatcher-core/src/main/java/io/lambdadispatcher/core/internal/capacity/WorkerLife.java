@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.capacity;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.wire.http.PrintableText;
+import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -73,6 +74,8 @@ final class WorkerLife {
     private boolean exited;
     private boolean lost;
     private boolean parted;
+    /** Until when it may serve other dispatchers of the fleet. */
+    private long servesUntilNanos;
 
     /** Why the worker is being replaced; empty = it is not. */
     private String expiresFor = "";
@@ -103,6 +106,7 @@ final class WorkerLife {
         this.state = state;
         this.launchedNanos = nowNanos;
         this.enteredNanos = nowNanos;
+        this.servesUntilNanos = nowNanos;
         this.limit = new ConcurrencyLimit(streams);
         this.downstream = downstream;
     }
@@ -163,6 +167,12 @@ final class WorkerLife {
      */
     boolean onDisconnected(long nowNanos) {
         return (state == State.DIALLED || state == State.READY) && enter(State.LAUNCHED, nowNanos);
+    }
+
+    /** Records that the worker is told to drain. */
+    void onTold(long nowNanos, long graceNanos) {
+        boolean inFleet = id.startsWith(LaunchToken.FLEET_WORKER_ID_PREFIX);
+        servesUntilNanos = inFleet && !parted ? nowNanos + graceNanos : servesUntilNanos;
     }
 
     /** Records that the last connection of a draining worker has closed. It should exit soon. */
@@ -231,7 +241,9 @@ final class WorkerLife {
             case LAUNCHED -> "has not dialled in within " + PrintableText.of(launchTimeout);
             case DIALLED -> times < TIMES_LONGER_TO_BE_READY ? null : "has dialled in, but has not become ready";
             case DRAINING ->
-                parted ? "has drained, but has not exited within " + PrintableText.of(launchTimeout) : null;
+                parted && nowNanos - servesUntilNanos >= launchTimeout.toNanos()
+                        ? "has drained, but has not exited within " + PrintableText.of(launchTimeout)
+                        : null;
             case READY, GONE -> null;
         };
         killed = reason != null;

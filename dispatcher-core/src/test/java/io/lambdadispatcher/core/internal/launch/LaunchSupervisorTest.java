@@ -438,4 +438,15 @@ class LaunchSupervisorTest {
         passInFleet(3);
         assertThat(member.snapshot().functions().get(0).replaced()).isZero();
     }
+
+    /** It was told to drain within five minutes, less half a second. */
+    @Test
+    void should_kill_no_drained_worker_while_it_may_serve_other_dispatchers() {
+        partedWorker();
+        passInFleet(270);
+        assertThat(launcher.exits.get(0)).isNotDone();
+
+        passInFleet(60);
+        assertThat(launcher.exits.get(0)).isDone();
+    }
 }
