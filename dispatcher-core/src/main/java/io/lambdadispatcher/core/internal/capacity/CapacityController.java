@@ -514,7 +514,7 @@ public final class CapacityController {
      * spending limit apply to them, but not the pause after a failed launch.
      */
     public boolean permitsOverflow() {
-        return !guard.isStopped() && target.spend().isWithinCeiling() && fleet.affordable();
+        return !guard.isStopped() && target.spend().isWithinCeiling() && fleet.affordable() && !fleet.isUnread();
     }
 
     /**

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  *     If not, it limits the number of workers
  * @param affordable whether the spending limit of the fleet allows one more worker now
  * @param launchable how many workers may be launched now
- * @param rollout the part of this dispatcher in a change to another version; {@code null} = as
- *     before
+ * @param rollout the part of this dispatcher in a change to another version; {@code null} in a
+ *     fleet that has never been read
  */
 public record FleetView(
         double streams,
@@ -27,4 +27,9 @@ public record FleetView(
         Rollout.@Nullable Seat rollout) {
     /** There is no other dispatcher. */
     public static final FleetView ALONE = new FleetView(0, 0, true, false, true, Integer.MAX_VALUE, null);
+
+    /** Returns whether the fleet has never been read, so nobody knows what it has spent. */
+    boolean isUnread() {
+        return prepaid && rollout == null;
+    }
 }

@@ -989,6 +989,21 @@ class CapacityControllerTest {
         assertThat(controller.pause(now)).isNull();
     }
 
+    /** Others may have reached the spending limit. */
+    @Test
+    void should_not_let_requests_overflow_before_the_ledger_is_read() {
+        FleetView unread = new FleetView(0, 0, false, true, true, 0, null);
+        look();
+        now += 10 * SECOND;
+        controller.evaluate(now, demand(), unread);
+        assertThat(controller.permitsOverflow()).isFalse();
+        assertThat(controller.pause(now)).as("a reason that is not known").isNull();
+
+        controller.evaluate(
+                now, demand(), new FleetView(0, 0, false, true, true, 0, new Rollout.Seat("d", true, "d", "")));
+        assertThat(controller.permitsOverflow()).isTrue();
+    }
+
     /** Ten workers of 1 GB spend 600 GB-seconds in the first minute, which is the ceiling. */
     @Test
     void should_say_for_how_long_the_spending_limit_blocks_launches() {
