@@ -400,7 +400,7 @@ public final class CapacityController {
                 rollout.onSettled(worker);
             }
             String overdue = worker.overdue(now, function.launching().launchTimeout());
-            if (overdue != null) {
+            if (overdue != null && worker.ours) {
                 draft.kill(worker, overdue);
             }
             if (worker.ours && worker.isEjected() && worker.ejections() >= MOST_EJECTIONS) {

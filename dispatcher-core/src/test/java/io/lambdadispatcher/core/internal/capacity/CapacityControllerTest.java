@@ -1144,6 +1144,18 @@ class CapacityControllerTest {
         assertThat(told.killed).contains("w0");
     }
 
+    @Test
+    void should_not_end_a_worker_of_others_that_was_not_ready_for_long() {
+        controller.workers().onDialled(now, "base", WorkerKind.BASE);
+        ready("base");
+        controller.workers().onUnready(now, "base");
+        pass(Duration.ofSeconds(150));
+        ready("base");
+
+        assertThat(told.killed).isEmpty();
+        assertThat(controller.workers().endReason("base")).isEmpty();
+    }
+
     private static FunctionOptions frugal() {
         return function()
                 .capacity(CapacityPolicy.fixed(10))
