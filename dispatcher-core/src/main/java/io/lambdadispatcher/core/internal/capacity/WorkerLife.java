@@ -159,6 +159,7 @@ final class WorkerLife {
     }
 
     boolean onDraining(long nowNanos) {
+        parted |= state == State.LAUNCHED; // It has no connection that could close.
         return state != State.DRAINING && state != State.GONE && enter(State.DRAINING, nowNanos);
     }
 

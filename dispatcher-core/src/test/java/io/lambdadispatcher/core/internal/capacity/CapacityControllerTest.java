@@ -561,6 +561,21 @@ class CapacityControllerTest {
     }
 
     @Test
+    void should_forget_an_adopted_worker_without_a_connection_that_was_given_up() {
+        look();
+        controller.workers().onDialled(now, "adopted", WorkerKind.LAUNCHED);
+        ready("adopted");
+        controller.workers().onAdopted("adopted");
+        controller.onDisconnected(now, "adopted", false);
+        carryOut(controller.onGivenUp(now, "adopted"));
+        pass(Duration.ofSeconds(32));
+
+        assertThat(told.killed).containsExactly("adopted");
+        controller.workers().onDisowned(now, "adopted");
+        assertThat(controller.workers().ids()).isEmpty();
+    }
+
+    @Test
     void should_have_a_replacement_ready_before_the_old_one_drains() {
         controller = controller(CapacityPolicy.fixed(1));
         look();
