@@ -43,6 +43,7 @@ final class WorkerTarget {
     private int needed;
     private int wanted;
     private int kept;
+    private boolean limited;
 
     WorkerTarget(FunctionOptions function, InstantSource clock) {
         policy = function.capacity();
@@ -104,6 +105,8 @@ final class WorkerTarget {
         int within = Math.max(otherwise, Math.min(policy.maxWorkers(), scheduled.evaluate(startNanos)));
         affordable = fleet.prepaid() ? Integer.MAX_VALUE : spend.affordableWorkers(60);
         wanted = Math.min(within, affordable);
+        // Without any affordable worker, requests cannot overflow either.
+        limited = affordable < Math.min(policy.maxWorkers(), Math.max(1, within));
         long holdNanos = base == 0 ? policy.scaleDownDelay().toNanos() : holdNanos(startNanos);
         recentlyWanted.setWindow(holdNanos);
         recentlyOtherwise.setWindow(holdNanos);
@@ -217,7 +220,7 @@ final class WorkerTarget {
      */
     @Nullable
     String obstacle() {
-        return affordable < policy.maxWorkers() && wanted == affordable
+        return limited
                 ? "launching is limited by the spending limit: " + Math.round(spend.ceilingGbSeconds())
                         + " GB-seconds per hour"
                 : null;

@@ -1052,6 +1052,21 @@ class CapacityControllerTest {
     }
 
     @Test
+    void should_not_blame_a_spending_limit_that_allows_exactly_what_is_wanted() {
+        controller = controller(function()
+                .capacity(CapacityPolicy.between(10, 20))
+                .launching(LaunchLimits.builder()
+                        .gbSecondsPerHour(600)
+                        .workerMegabytes(1024)
+                        .build())
+                .build());
+        look();
+
+        assertThat(told.launched).hasSize(10);
+        assertThat(controller.status(now, null).blockedReason()).isNull();
+    }
+
+    @Test
     void should_wait_after_a_throttle_without_opening_the_circuit() {
         controller = controller(CapacityPolicy.fixed(20));
         int seen = 0;
