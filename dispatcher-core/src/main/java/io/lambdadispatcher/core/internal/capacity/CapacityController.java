@@ -577,9 +577,9 @@ public final class CapacityController {
         return new CapacitySnapshot(
                 function.name(),
                 target.wanted(),
-                workers.count(worker -> worker.is(State.LAUNCHED) || worker.is(State.DIALLED)),
+                workers.count(worker -> (worker.is(State.LAUNCHED) || worker.is(State.DIALLED)) && !worker.isBase()),
                 workers.count(worker -> worker.is(State.READY) && !worker.isEjected()),
-                workers.count(worker -> worker.is(State.DRAINING)),
+                workers.count(worker -> worker.is(State.DRAINING) && !worker.isBase()),
                 guard.launchesInLastMinute(nowNanos),
                 target.spend().lastHourGbSeconds(),
                 target.spend().totalGbSeconds(),

@@ -452,6 +452,17 @@ class CapacityControllerTest {
         assertThat(told.launched).isEmpty();
     }
 
+    @Test
+    void should_not_count_base_workers_as_starting_or_draining() {
+        controller.workers().onDialled(now, "base", WorkerKind.BASE);
+        look();
+        assertThat(controller.status(now, null).starting()).isZero();
+        ready("base");
+        controller.workers().onDraining(now, "base", "deadline");
+        look();
+        assertThat(controller.status(now, null).draining()).isZero();
+    }
+
     // Scale-in.
 
     @Test
