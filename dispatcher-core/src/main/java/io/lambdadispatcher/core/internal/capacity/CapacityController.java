@@ -70,6 +70,9 @@ public final class CapacityController {
     /** When the workers were last looked at. */
     private long secondNanos;
 
+    /** Whether workers are missing, but twice the maximum run. */
+    private boolean full;
+
     private boolean closed;
 
     public CapacityController(FunctionOptions function, RandomGenerator random) {
@@ -417,6 +420,7 @@ public final class CapacityController {
         // Otherwise, ejected workers would drain, and nothing would replace them.
         int wanted = guard.permitted(now, 1, 0) > 0 ? target.wanted() : 0;
         MissingWorkers missing = MissingWorkers.count(draft, wanted, fleet.workers(), most, workers, rollout);
+        full = missing.ordinary() > missing.all();
         int starting = workers.count(WorkerLife::isStarting);
         int permitted = guard.permitted(now, downstream.permitted(now, missing.all(), workers), starting);
         int count = Math.min(permitted, fleet.launchable());
@@ -574,6 +578,9 @@ public final class CapacityController {
             // Perhaps the others of the fleet do not know.
             obstacle = own + "; " + fleetObstacle;
         }
+        String most = "launching is limited by function.max-workers: " + 2 * function.capacity().maxWorkers()
+                + " workers run, start or drain";
+        String last = full ? most : target.obstacle();
         return new CapacitySnapshot(
                 function.name(),
                 target.wanted(),
@@ -587,6 +594,6 @@ public final class CapacityController {
                 advisedBase(),
                 target.scheduled().snapshot(),
                 rollout.snapshot(workers),
-                obstacle == null ? target.obstacle() : obstacle);
+                obstacle == null ? last : obstacle);
     }
 }

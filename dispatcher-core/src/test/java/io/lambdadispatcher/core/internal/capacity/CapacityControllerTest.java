@@ -1349,6 +1349,8 @@ class CapacityControllerTest {
             pass(Duration.ofSeconds(5));
         }
         assertThat(told.launched).hasSize(8);
+        assertThat(controller.status(now, null).blockedReason())
+                .isEqualTo("launching is limited by function.max-workers: 8 workers run, start or drain");
     }
 
     // Ejected and overloaded workers.
