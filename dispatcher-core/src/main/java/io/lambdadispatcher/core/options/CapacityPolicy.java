@@ -28,6 +28,9 @@ public final class CapacityPolicy {
     /** Smallest {@link Builder#targetUtilization}. */
     public static final double MIN_TARGET_UTILIZATION = 0.1;
 
+    /** Smallest {@link Builder#maxWorkerAge} except zero. */
+    public static final Duration MIN_WORKER_AGE = Duration.ofSeconds(30);
+
     /** Launches no workers. The function has only workers that launch themselves. */
     public static final CapacityPolicy NONE = fixed(0);
 
@@ -68,7 +71,12 @@ public final class CapacityPolicy {
         Check.notNegative("idleTimeout", idleTimeout);
         Check.notNegative("scaleDownDelay", scaleDownDelay);
         Check.range("prewarmedEnvironments", prewarmedEnvironments, 0, MAX_PREWARMED_ENVIRONMENTS);
-        Check.notNegative("maxWorkerAge", maxWorkerAge);
+        Check.that(
+                maxWorkerAge.isZero()
+                        || maxWorkerAge.compareTo(MIN_WORKER_AGE) >= 0 && maxWorkerAge.compareTo(Check.LONGEST) <= 0,
+                "maxWorkerAge",
+                maxWorkerAge.toString(),
+                "0, or 30 s to 366 days");
         downstream = from.downstreamConnections == 0 ? null : from.divided();
         maxWorkers = downstream == null ? from.maxWorkers : downstream.maxWorkers();
         cappedByDownstream = maxWorkers < from.maxWorkers;
@@ -302,7 +310,7 @@ public final class CapacityPolicy {
          * was ready when a shorter age was set is replaced when it reaches the age. Default: zero,
          * which means no limit.
          *
-         * @param age 0 to 366 days, counted from the launch
+         * @param age 0, or 30 s to 366 days, counted from the launch
          */
         public Builder maxWorkerAge(Duration age) {
             maxWorkerAge = age;

@@ -297,6 +297,17 @@ class OptionsTest {
         return Arguments.of(name, set);
     }
 
+    /** A worker needs some seconds to start, and is replaced before it reaches its age. */
+    @Test
+    void should_reject_an_age_at_which_workers_have_hardly_started() {
+        CapacityPolicy.Builder policy = CapacityPolicy.builder().maxWorkerAge(Duration.ofMillis(29_999));
+        assertThatThrownBy(policy::build)
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("maxWorkerAge: PT29.999S, expected 0, or 30 s to 366 days");
+        assertThat(policy.maxWorkerAge(Duration.ofSeconds(30)).build().maxWorkerAge())
+                .isEqualTo(Duration.ofSeconds(30));
+    }
+
     /** Such a duration overflows in nanoseconds, long after the options were accepted. */
     @ParameterizedTest(name = "{0}")
     @MethodSource("durations")

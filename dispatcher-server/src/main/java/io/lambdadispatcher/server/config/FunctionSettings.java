@@ -220,7 +220,8 @@ public final class FunctionSettings {
     public static final Setting<Duration> FUNCTION_MAX_WORKER_AGE = LAUNCHING
             .setting("function.max-worker-age", durationOrOff(), "off")
             .reloads()
-            .doc("Replaces a worker before it reaches this age. If it is off, only the launcher limits the age.");
+            .doc("Replaces a worker before it reaches this age, which is at least 30s. If it is off, only the launcher"
+                    + " limits the age.");
     public static final Setting<Integer> FUNCTION_LAUNCHES_PER_MINUTE = LAUNCHING
             .setting("function.launches-per-minute", number(1, 1_000_000), "300")
             .reloads()

@@ -66,6 +66,12 @@ class ScheduleSettingsTest {
     }
 
     @Test
+    void should_refuse_an_age_at_which_workers_have_hardly_started() throws Exception {
+        assertThat(problems("max-worker-age: 20s")).hasSize(1).allMatch(each -> each.contains("off, or at least 30s"));
+        assertThat(policy(load("max-worker-age: 30s")).maxWorkerAge()).isEqualTo(Duration.ofSeconds(30));
+    }
+
+    @Test
     void should_have_no_such_times_by_default() throws Exception {
         assertThat(policy(load("min-workers: 2")).schedule().isEmpty()).isTrue();
     }
