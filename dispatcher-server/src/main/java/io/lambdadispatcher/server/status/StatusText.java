@@ -33,9 +33,11 @@ final class StatusText {
             number("BUSY", of -> part(of.number("streams") - of.number("streamsFree"), of.number("streams"))),
             number(
                     "READY",
-                    of -> part(
-                            of.number("workersReady"),
-                            of.number(of.has("workersDesired") ? "workersDesired" : "workersConnected"))),
+                    of -> of.has("workersDesired")
+                            ? part(
+                                    of.number("workersReady") - of.number("workersReadyBase"),
+                                    of.number("workersDesired"))
+                            : part(of.number("workersReady"), of.number("workersConnected"))),
             amount("STARTING", "workersStarting"),
             amount("DRAINING", "workersDraining"),
             amount("EJECTED", "workersEjected"),

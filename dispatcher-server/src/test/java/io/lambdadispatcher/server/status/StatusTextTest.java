@@ -134,6 +134,15 @@ class StatusTextTest {
                 """);
     }
 
+    /** The base is not desired by the traffic, so it hides no launched worker that is missing. */
+    @Test
+    void should_compare_launched_workers_with_those_that_are_desired() {
+        assertThat(text("""
+                {"functions": [{"name": "shop", "queued": 0, "streams": 50, "streamsFree": 0, "workersReady": 5,
+                  "workersReadyBase": 3, "workersConnected": 5, "workersDesired": 4}]}
+                """, 80, 20)).containsPattern("shop .* 50/50 +2/4\n");
+    }
+
     @Test
     void should_show_the_whole_ids_of_workers_that_commands_need() {
         assertThat(text(ATTENTION, 80, 20)).contains("""

@@ -66,7 +66,7 @@ enum Meters {
     WORKERS_DESIRED(
             "workers.desired",
             null,
-            "Workers that the traffic needs, within the scaling limits and the spending limit"),
+            "Launched workers that the traffic needs, within the scaling limits and the spending limit"),
     WORKERS_STARTING("workers.starting", null, "Launched workers that are not ready yet"),
     WORKERS_DRAINING("workers.draining", null, "Launched workers that are draining"),
     WORKERS_EJECTED(
