@@ -97,10 +97,8 @@ final class RequestTrace implements ExchangeListener {
     private final long startEpochNanos;
     private final long startNanos;
 
-    private @Nullable Attempt attempt;
-
-    /** The attempt that began before {@link #attempt} and has not ended; {@code null} = none. */
-    private @Nullable Attempt earlier;
+    /** The attempts in flight, the earliest first. */
+    private final List<Attempt> attempts = new ArrayList<>(1);
 
     /** @param nanos when it began */
     private record Attempt(int number, Span span, long nanos) {}
@@ -189,12 +187,10 @@ final class RequestTrace implements ExchangeListener {
 
     @Override
     public void onAttempt(int number, Http2Headers headers) {
-        Attempt last = attempt;
-        if (last != null && last.number == number) {
+        Attempt before = remove(number);
+        if (before != null) {
             // The worker stream was taken by another request, so this attempt had not begun.
-            last.span.end();
-        } else {
-            earlier = last;
+            before.span.end();
         }
         long attemptNanos = System.nanoTime();
         SpanBuilder span = tracer.spanBuilder("attempt")
@@ -205,7 +201,7 @@ final class RequestTrace implements ExchangeListener {
             span.setAttribute(TraceAttributes.RESEND_COUNT, (long) number - 1);
         }
         Span started = span.startSpan();
-        attempt = new Attempt(number, started, attemptNanos);
+        attempts.add(new Attempt(number, started, attemptNanos));
         // A client's tracestate without a valid traceparent belongs to another trace.
         headers.remove(TRACESTATE);
         propagator.inject(context.with(started), headers, SETTER);
@@ -213,15 +209,21 @@ final class RequestTrace implements ExchangeListener {
 
     @Override
     public void onAttemptFailed(int number, @Nullable String workerId, String failure) {
-        Attempt failed = earlier != null && earlier.number == number ? earlier : attempt;
-        if (failed == null || failed.number != number) {
-            return;
+        Attempt failed = remove(number);
+        if (failed != null) {
+            failed.span.setAttribute(TraceAttributes.ERROR_TYPE, failure);
+            failed.span.setStatus(StatusCode.ERROR);
+            endAttempt(failed.span, workerId, launchOf(workerId), at(System.nanoTime()));
         }
-        attempt = failed == earlier ? attempt : earlier;
-        earlier = null;
-        failed.span.setAttribute(TraceAttributes.ERROR_TYPE, failure);
-        failed.span.setStatus(StatusCode.ERROR);
-        endAttempt(failed.span, workerId, launchOf(workerId), at(System.nanoTime()));
+    }
+
+    private @Nullable Attempt remove(int number) {
+        for (int i = 0; i < attempts.size(); i++) {
+            if (attempts.get(i).number == number) {
+                return attempts.remove(i);
+            }
+        }
+        return null;
     }
 
     @Override
@@ -248,17 +250,19 @@ final class RequestTrace implements ExchangeListener {
                     .startSpan()
                     .end(startEpochNanos + exchange.queueNanos(), TimeUnit.NANOSECONDS);
         }
-        Attempt last = attempt;
-        if (earlier != null && last != null) {
-            // A hedge that is still in flight at the end is dropped. The end is that of the other.
-            last.span.end(at(Math.max(endNanos, last.nanos)), TimeUnit.NANOSECONDS);
-            last = earlier;
-        }
-        if (last != null) {
-            long attemptEnd = Math.max(endNanos, last.nanos);
-            reportHandler(last, exchange, attemptEnd);
-            describe(last.span, exchange);
-            endAttempt(last.span, exchange.workerId(), launch, at(attemptEnd));
+        for (int i = attempts.size() - 1; i >= 0; i--) {
+            Attempt each = attempts.get(i);
+            // Otherwise, no worker stream was free for the last one.
+            boolean begun = each.number <= exchange.attempts();
+            long attemptEnd = begun ? Math.max(endNanos, each.nanos) : each.nanos;
+            if (begun && i == 0) {
+                // Hedges in flight at the end are dropped. The end is that of the first attempt.
+                reportHandler(each, exchange, attemptEnd);
+                describe(each.span, exchange);
+                endAttempt(each.span, exchange.workerId(), launch, at(attemptEnd));
+            } else {
+                each.span.end(at(attemptEnd), TimeUnit.NANOSECONDS);
+            }
         }
         describeRequest(exchange);
         describe(request, exchange);

@@ -235,6 +235,38 @@ class DispatcherTracingTest {
     }
 
     @Test
+    void should_show_each_of_several_hedges() {
+        Http2Headers headers = request("GET");
+        ExchangeListener trace = all.onExchangeStart(new Start("orders", headers));
+        trace.onAttempt(1, headers);
+        trace.onAttempt(2, headers);
+        trace.onAttempt(3, headers);
+        trace.onAttemptFailed(1, "w-1", "slower");
+        trace.onAttemptFailed(2, "w-2", "slower");
+        trace.onEnd(new End(headers, 200, Outcome.COMPLETED, null, null, "w-3", 3, -1, -1));
+
+        assertThat(names()).containsExactly("attempt", "attempt", "attempt", "GET orders");
+        assertThat(spans().subList(0, 3))
+                .extracting(span -> span.getAttributes().get(TraceAttributes.WORKER))
+                .containsExactly("w-1", "w-2", "w-3");
+        assertThat(spans().get(2).getAttributes().get(TraceAttributes.RESEND_COUNT))
+                .isEqualTo(2);
+    }
+
+    /** No worker stream was free for it, and the request waited until its time was over. */
+    @Test
+    void should_end_an_attempt_that_found_its_worker_full() {
+        Http2Headers headers = request("GET");
+        ExchangeListener trace = all.onExchangeStart(new Start("orders", headers));
+        trace.onAttempt(1, headers);
+        trace.onEnd(new End(headers, 503, Outcome.FAILED, "queue_timeout", WaitReason.ALL_BUSY, null, 0, -1, -1));
+
+        SpanData attempt = span("attempt");
+        assertThat(attempt.getEndEpochNanos()).isEqualTo(attempt.getStartEpochNanos());
+        assertThat(attempt.getStatus().getStatusCode()).isEqualTo(StatusCode.UNSET);
+    }
+
+    @Test
     void should_show_a_request_that_reached_no_worker() {
         Http2Headers headers = request("BREW");
         ExchangeListener trace = all.onExchangeStart(new Start(null, headers));
