@@ -10,7 +10,7 @@ import java.util.Objects;
 /**
  * Signs each request, as <a
  * href="https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch-OTLPEndpoint.html">CloudWatch</a>
- * expects it.
+ * expects it. It is sent uncompressed, because the signature covers the body.
  *
  * @param next sends the signed request
  */
@@ -23,7 +23,6 @@ record SignedSender(OtlpMetricsSender next, RequestSigner signer) implements Otl
         next.send(Request.builder(request.getMetricsData())
                 .address(address)
                 .headers(headers)
-                .compressionMode(request.getCompressionMode())
                 .build());
     }
 }

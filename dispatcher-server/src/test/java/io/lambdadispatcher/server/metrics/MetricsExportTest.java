@@ -6,8 +6,10 @@ import com.sun.net.httpserver.HttpServer;
 import io.lambdadispatcher.aws.RequestSigner;
 import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.ipc.http.HttpUrlConnectionSender;
+import io.micrometer.registry.otlp.CompressionMode;
 import io.micrometer.registry.otlp.OtlpHttpMetricsSender;
 import io.micrometer.registry.otlp.OtlpMeterRegistry;
+import io.micrometer.registry.otlp.OtlpMetricsSender;
 import io.opentelemetry.proto.collector.metrics.v1.ExportMetricsServiceRequest;
 import io.opentelemetry.proto.metrics.v1.Metric;
 import io.opentelemetry.proto.metrics.v1.ResourceMetrics;
@@ -15,6 +17,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
@@ -129,6 +132,24 @@ class MetricsExportTest {
                     .isEqualTo(expected.matchingHeaders(signed));
         }
         assertThat(request.headers().get("Authorization").get(0)).contains("/eu-west-1/monitoring/aws4_request");
+    }
+
+    /** The signature covers the body as the sender was given it. */
+    @Test
+    void should_send_to_aws_what_it_has_signed() throws Exception {
+        byte[] body = "what is measured".repeat(100).getBytes(StandardCharsets.UTF_8);
+        AwsSessionCredentials credentials = AwsSessionCredentials.create("AKIDEXAMPLE", "secret key", "session");
+        new SignedSender(
+                        new OtlpHttpMetricsSender(new HttpUrlConnectionSender()),
+                        new RequestSigner(StaticCredentialsProvider.create(credentials), "monitoring", "eu-west-1"))
+                .send(OtlpMetricsSender.Request.builder(body)
+                        .address(endpoint().toString())
+                        .compressionMode(CompressionMode.GZIP)
+                        .build());
+
+        assertThat(received).hasSize(1);
+        assertThat(received.element().headers()).doesNotContainKey("Content-encoding");
+        assertThat(received.element().body()).isEqualTo(body);
     }
 
     /** Returns the name as the stand-in's map has it. */
