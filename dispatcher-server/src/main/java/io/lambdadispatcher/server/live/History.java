@@ -67,7 +67,7 @@ final class History {
             for (long each : queue) {
                 queued += each;
             }
-            all[0] = requests - queued;
+            all[0] += requests - queued;
             return all;
         }
 

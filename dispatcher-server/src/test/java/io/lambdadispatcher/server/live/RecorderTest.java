@@ -325,6 +325,24 @@ class RecorderTest {
         assertThat(seen.firstByte().median()).isBetween(20_000_000L, 25_000_000L);
     }
 
+    /** Its bucket also has the requests that were hardly queued. */
+    @Test
+    void should_count_requests_that_were_queued_for_a_little_more_than_the_least() {
+        History history = new History(recorder);
+        List<PoolSnapshot> pools = List.of(new PoolSnapshot("f", 1, 1, 0, 0, 1, 1, 0));
+        history.sample(pools);
+        for (int i = 0; i < 9; i++) {
+            recorder.onExchangeStart(null)
+                    .onEnd(new End("f", "w", 1, "GET", "/", 200, Outcome.COMPLETED, null, 110_000, 5_000_000));
+        }
+        endAfter(500, 400, 480, 1, Outcome.COMPLETED);
+        for (int i = 0; i < History.SECONDS_OF_LATENCIES; i++) {
+            history.sample(pools);
+        }
+
+        assertThat(history.latencies("f").get(0).queue().median()).isBetween(110L, 132L);
+    }
+
     @Test
     void should_know_quantiles_of_all_durations_within_25_percent() {
         for (long micros : new long[] {1, 131, 132, 999, 1_000, 54_321, 1_000_000, 900_000_000L}) {
