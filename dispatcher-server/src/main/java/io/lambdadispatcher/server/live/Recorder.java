@@ -58,7 +58,7 @@ public final class Recorder implements DispatcherObserver {
          * Only of requests that were given to a worker or a direct invocation.
          */
         final LatencyCounts worker = new LatencyCounts();
-        /** Times from the arrival to the response's headers, own error responses included. */
+        /** Times from the arrival to the response's headers, whoever the response is from. */
         final LatencyCounts firstByte = new LatencyCounts();
 
         Counts() {
@@ -205,7 +205,7 @@ public final class Recorder implements DispatcherObserver {
         if (end.queueNanos() >= QUEUED_NANOS) {
             counts.queue.record(end.queueNanos());
         }
-        if (firstByte >= 0 || end.outcome() == Outcome.FAILED) {
+        if (firstByte >= 0 || end.outcome() == Outcome.FAILED || end.substitute() != null) {
             long nanos = firstByte >= 0 ? firstByte : end.totalNanos();
             counts.firstByte.record(nanos);
             if (function != null && !end.isTunnel()) {

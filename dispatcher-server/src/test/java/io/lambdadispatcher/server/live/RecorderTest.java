@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
+import io.lambdadispatcher.core.observe.Substitute;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
@@ -62,6 +63,12 @@ class RecorderTest {
         @Override
         public Http2Headers headers() {
             return new DefaultHttp2Headers().method(method).path(path);
+        }
+
+        /** What was completed without an attempt was answered by a filter. */
+        @Override
+        public @Nullable Substitute substitute() {
+            return attempts == 0 && outcome == Outcome.COMPLETED ? Substitute.FILTER : null;
         }
 
         @Override
@@ -341,6 +348,19 @@ class RecorderTest {
         }
 
         assertThat(history.latencies("f").get(0).queue().median()).isBetween(110L, 132L);
+    }
+
+    @Test
+    void should_count_routes_of_requests_that_were_answered_without_a_worker() {
+        recorder.onExchangeStart(null)
+                .onEnd(new End("f", null, 0, "GET", "/a", 200, Outcome.COMPLETED, null, 0, -1, 5_000_000));
+
+        assertThat(recorder.routes().list("f", System.nanoTime()))
+                .singleElement()
+                .satisfies(route -> {
+                    assertThat(route.name()).isEqualTo("GET /a");
+                    assertThat(route.p99Micros()).isBetween(5_000L, 6_250L);
+                });
     }
 
     @Test
