@@ -19,6 +19,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -516,6 +517,27 @@ class LivePageStateIT {
             viewer.close();
         }
         browser.awaitText("#connection", "Live");
+    }
+
+    /** The page tries again 5 s after the end of a stream, unless it has another one by then. */
+    @Test
+    void should_have_one_stream_after_a_token_is_entered() throws Exception {
+        show();
+        browser.awaitText("#connection", "Live");
+        int port = server.address().getPort();
+        server.close();
+        browser.awaitText("#connection", "does not answer");
+        browser.evaluate("window.streams = 0; window.fetched = window.fetch; window.fetch = (path, ...more) =>"
+                + " { if (path === 'events') streams++; return fetched(path, ...more); }; ''");
+        server = serve(port);
+        browser.evaluate("document.getElementById('token').value = '" + Rig.SECRET
+                + "'; document.getElementById('token-form').requestSubmit(); ''");
+        browser.awaitText("#connection", "Live");
+
+        Await.remains(
+                "there is one stream",
+                Duration.ofSeconds(6),
+                () -> browser.evaluate("String(streams)").equals("1"));
     }
 
     @Test

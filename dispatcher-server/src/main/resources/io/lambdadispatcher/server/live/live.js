@@ -74,7 +74,7 @@ async function listen() {
   } catch {
     say("The dispatcher does not answer. Trying again …", "bad");
   }
-  if (!own.signal.aborted) setTimeout(listen, RETRY_MILLIS);
+  setTimeout(() => own === listening && listen(), RETRY_MILLIS);
 }
 
 async function follow(reader) {
