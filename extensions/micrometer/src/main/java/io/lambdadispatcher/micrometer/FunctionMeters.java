@@ -65,14 +65,14 @@ final class FunctionMeters {
 
     private final Map<String, Counter> failures = new ConcurrentHashMap<>();
     private final Map<WaitReason, Counter> waits = new ConcurrentHashMap<>();
-    private final Map<SessionResult, Counter> sessions = new ConcurrentHashMap<>();
-    private final Map<Substitute, Counter> substitutes = new ConcurrentHashMap<>();
+    private final Counter[] sessions = new Counter[SessionResult.values().length];
+    private final Counter[] substitutes = new Counter[Substitute.values().length];
 
     /** The share that passes, in percent. A breaker is here once it has opened. */
     private final Map<String, AtomicInteger> breakers = new ConcurrentHashMap<>();
 
-    private final Map<ExtraAttempt, Counter> retries = new ConcurrentHashMap<>();
-    private final Map<RetryDenial, Counter> denials = new ConcurrentHashMap<>();
+    private final Counter[] retries = new Counter[EXTRA_ATTEMPTS.length];
+    private final Counter[] denials = new Counter[RetryDenial.values().length];
     private final Map<Reported, Counter> filterCounters = new ConcurrentHashMap<>();
     private final Map<Reported, Timer> filterTimers = new ConcurrentHashMap<>();
     private final Timer duration;
@@ -115,16 +115,16 @@ final class FunctionMeters {
         }
         // They begin at zero, so that the first event is an increase.
         for (ExtraAttempt reason : EXTRA_ATTEMPTS) {
-            retries.computeIfAbsent(reason, this::retries);
+            retries[reason.ordinal()] = counter(Meters.RETRIES, "reason", reason.token());
         }
         for (RetryDenial reason : RetryDenial.values()) {
-            denials.computeIfAbsent(reason, this::denials);
+            denials[reason.ordinal()] = counter(Meters.RETRIES_DENIED, "reason", reason.token());
         }
         for (SessionResult result : SessionResult.values()) {
-            sessions.computeIfAbsent(result, this::sessions);
+            sessions[result.ordinal()] = counter(Meters.SESSIONS, "worker", result.token());
         }
         for (Substitute substitute : Substitute.values()) {
-            substitutes.computeIfAbsent(substitute, this::substitutes);
+            substitutes[substitute.ordinal()] = counter(Meters.SUBSTITUTES, "by", substitute.token());
         }
     }
 
@@ -141,10 +141,10 @@ final class FunctionMeters {
             waits.computeIfAbsent(end.waitReason(), this::waits).increment();
         }
         if (end.sessionResult() != null) {
-            sessions.computeIfAbsent(end.sessionResult(), this::sessions).increment();
+            sessions[end.sessionResult().ordinal()].increment();
         }
         if (end.substitute() != null) {
-            substitutes.computeIfAbsent(end.substitute(), this::substitutes).increment();
+            substitutes[end.substitute().ordinal()].increment();
         }
         (end.isTunnel() ? tunnelDuration : duration).record(end.totalNanos(), TimeUnit.NANOSECONDS);
         queueTime.record(end.queueNanos(), TimeUnit.NANOSECONDS);
@@ -152,17 +152,11 @@ final class FunctionMeters {
         add(responseBytes, end.responseBytes());
         if (end.attempts() > 1) {
             for (ExtraAttempt reason : EXTRA_ATTEMPTS) {
-                add(reason, end.extraAttempts(reason));
+                add(retries[reason.ordinal()], end.extraAttempts(reason));
             }
         }
         if (end.retryDenial() != null) {
-            denials.computeIfAbsent(end.retryDenial(), this::denials).increment();
-        }
-    }
-
-    private void add(ExtraAttempt reason, int attempts) {
-        if (attempts > 0) {
-            retries.computeIfAbsent(reason, this::retries).increment(attempts);
+            denials[end.retryDenial().ordinal()].increment();
         }
     }
 
@@ -195,22 +189,6 @@ final class FunctionMeters {
 
     private Counter waits(WaitReason reason) {
         return counter(Meters.WAITS, "reason", reason.token());
-    }
-
-    private Counter sessions(SessionResult result) {
-        return counter(Meters.SESSIONS, "worker", result.token());
-    }
-
-    private Counter substitutes(Substitute substitute) {
-        return counter(Meters.SUBSTITUTES, "by", substitute.token());
-    }
-
-    private Counter retries(ExtraAttempt reason) {
-        return counter(Meters.RETRIES, "reason", reason.token());
-    }
-
-    private Counter denials(RetryDenial reason) {
-        return counter(Meters.RETRIES_DENIED, "reason", reason.token());
     }
 
     /** What the event of a filter is counted by. */
@@ -296,11 +274,10 @@ final class FunctionMeters {
                 .register(registry);
     }
 
-    private Timer histogram(Meters meter, String... tags) {
+    private Timer histogram(Meters meter) {
         return Timer.builder(meter.title())
                 .description(meter.description())
                 .tag("function", function)
-                .tags(tags)
                 .serviceLevelObjectives(BUCKETS)
                 .register(registry);
     }
