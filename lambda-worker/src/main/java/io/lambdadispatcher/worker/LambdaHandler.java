@@ -209,7 +209,6 @@ public class LambdaHandler implements RequestStreamHandler {
         WarmUp warmUp = WarmUp.of(members);
         long arrivedNanos = System.nanoTime();
         awaitStart(usableMillis(context));
-        Duration waited = Duration.ofNanos(System.nanoTime() - arrivedNanos);
         if (warmUp != null) {
             if (usableMillis(context) >= Rehearsal.LONGEST_MILLIS) {
                 rehearse();
@@ -224,11 +223,7 @@ public class LambdaHandler implements RequestStreamHandler {
         if (handler instanceof FunctionHandler function) {
             function.onInvoke(context);
         }
-        WorkerConfig config = WorkerConfig.ofPayload(new String(event, StandardCharsets.UTF_8));
-        config = withDeadline(config, waited, context.getRemainingTimeInMillis());
-        config = config.toBuilder()
-                .zone(LambdaMetadata.availabilityZone(System.getenv()))
-                .build();
+        WorkerConfig config = launched(event, arrivedNanos, context, System.getenv());
         WorkerSummary summary = serve(new Worker(config, handler).start());
         if (summary.refused() && summary.requests() == 0) {
             throw new IOException("worker " + summary.workerId() + " was rejected: " + summary.reason());
@@ -238,6 +233,15 @@ public class LambdaHandler implements RequestStreamHandler {
                     "worker " + summary.workerId() + " could not reach a dispatcher: " + summary.reason());
         }
         output.write(json(summary));
+    }
+
+    static WorkerConfig launched(byte[] event, long arrivedNanos, Context context, Map<String, String> variables) {
+        WorkerConfig.Builder builder = WorkerConfig.ofPayload(new String(event, StandardCharsets.UTF_8)).toBuilder();
+        // Before the clocks are read, because it can take a part of a second.
+        WorkerConfig config =
+                builder.zone(LambdaMetadata.availabilityZone(variables)).build();
+        Duration waited = Duration.ofNanos(System.nanoTime() - arrivedNanos);
+        return withDeadline(config, waited, context.getRemainingTimeInMillis());
     }
 
     /** Tells a launch from other events by members that every launch has. */

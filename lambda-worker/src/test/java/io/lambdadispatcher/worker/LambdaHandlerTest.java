@@ -10,11 +10,16 @@ import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
+import io.lambdadispatcher.worker.config.WorkerConfig;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
 import java.lang.reflect.Proxy;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -67,6 +72,34 @@ class LambdaHandlerTest {
             assertThat(output.toString(StandardCharsets.UTF_8))
                     .contains("\"requests\":1", "\"failures\":0", "\"reason\":\"scale in\"", "\"workerId\":\"w1\"");
         }
+    }
+
+    /** Otherwise, the worker would end later than Lambda permits. */
+    @Test
+    void should_count_the_time_in_which_it_reads_the_zone() throws Exception {
+        String payload =
+                "{\"function\":\"f\",\"workerId\":\"w1\",\"token\":\"t\",\"tls\":false,\"addresses\":[\"127.0.0.1:1\"]";
+        try (ServerSocket silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            Map<String, String> variables = Map.of("AWS_LAMBDA_METADATA_API", "127.0.0.1:" + silent.getLocalPort());
+            for (String end : List.of("}", ",\"deadlineMillis\":60000}")) {
+                long startNanos = System.nanoTime();
+                WorkerConfig config = LambdaHandler.launched(
+                        (payload + end).getBytes(StandardCharsets.UTF_8),
+                        startNanos,
+                        remainingOf(startNanos),
+                        variables);
+                assertThat(config.deadline()).isLessThan(Duration.ofMillis(59_900));
+            }
+        }
+    }
+
+    /** Returns an invoke that had 60 s left at that time. */
+    private static Context remainingOf(long startNanos) {
+        return (Context) Proxy.newProxyInstance(
+                Context.class.getClassLoader(),
+                new Class<?>[] {Context.class},
+                (proxy, method, arguments) ->
+                        60_000 - (int) TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNanos));
     }
 
     @Test
