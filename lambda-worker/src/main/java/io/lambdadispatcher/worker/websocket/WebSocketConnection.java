@@ -115,7 +115,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
     private void tell(Telling telling) {
         try (Scope scope = Interception.enter(interception)) {
             telling.run();
-        } catch (Exception e) {
+        } catch (Throwable e) {
             Interception.report(interception, "WebSocket handler", request, e);
             onClose(HANDLER_FAILED, "");
         }

@@ -53,6 +53,9 @@ class WebSocketHandlerTest {
             if (text.equals("fail")) {
                 throw new IllegalStateException("asked to fail");
             }
+            if (text.equals("error")) {
+                throw new NoClassDefFoundError("asked to fail");
+            }
             if (text.equals("pause")) {
                 session.pause();
                 return;
@@ -416,6 +419,17 @@ class WebSocketHandlerTest {
     void should_close_the_one_session_whose_listener_fails() throws Exception {
         start();
         client.send(new TextWebSocketFrame("fail"));
+        assertThat(client.takeClose()).isEqualTo(1011);
+        client.send(new CloseWebSocketFrame(1011, ""));
+        client.takeEnd();
+        assertThat(closed()).isEqualTo("1011 ");
+    }
+
+    /** For example, a class is missing. */
+    @Test
+    void should_close_a_session_whose_listener_throws_an_error() throws Exception {
+        start();
+        client.send(new TextWebSocketFrame("error"));
         assertThat(client.takeClose()).isEqualTo(1011);
         client.send(new CloseWebSocketFrame(1011, ""));
         client.takeEnd();
