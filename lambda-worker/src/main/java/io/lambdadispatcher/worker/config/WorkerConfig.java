@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.config;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.wire.worker.WireLimits;
 import java.net.InetSocketAddress;
@@ -449,8 +450,9 @@ public final class WorkerConfig {
         }
 
         private static void requireName(String what, String name) {
-            boolean fits = !name.isBlank() && name.length() <= WireLimits.MAX_NAME_CHARS;
-            require(fits, what, "'" + name + "'", "1 to " + WireLimits.MAX_NAME_CHARS + " characters");
+            String printable = PrintableText.of(name);
+            boolean fits = !name.isBlank() && name.length() <= WireLimits.MAX_NAME_CHARS && name.equals(printable);
+            require(fits, what, "'" + printable + "'", "1 to " + WireLimits.MAX_NAME_CHARS + " printable characters");
         }
 
         private static void requireWithin(String what, int value, int least, int most) {

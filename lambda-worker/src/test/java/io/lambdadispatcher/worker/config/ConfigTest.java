@@ -22,6 +22,18 @@ class ConfigTest {
     private static final String REQUIRED =
             "\"function\":\"f\",\"workerId\":\"w\",\"token\":\"t\",\"addresses\":[\"10.0.0.1:8444\",\"[::1]:1\"]";
 
+    /** A token with such a name could not be signed, which nobody would see. */
+    @Test
+    void should_refuse_names_with_characters_that_nobody_sees() {
+        List<InetSocketAddress> addresses = List.of(new InetSocketAddress("127.0.0.1", 1));
+        assertThatThrownBy(() -> WorkerConfig.of("f\u200B", "0123456789abcdef", addresses.get(0)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("function is 'f\\u200b', expected 1 to 256 printable characters");
+        assertThatThrownBy(() -> WorkerConfig.builder("f", new Credential.Token("t"), addresses)
+                        .workerId("w\n"))
+                .hasMessage("workerId is 'w\\u000a', expected 1 to 256 printable characters");
+    }
+
     @Test
     void should_read_a_payload_and_skip_what_it_does_not_know() {
         WorkerConfig config = WorkerConfig.ofPayload("{" + REQUIRED
