@@ -232,6 +232,25 @@ class WorkerTest {
         }
     }
 
+    /** After its grace, a worker on Lambda has only 0.5 s. */
+    @Test
+    void should_say_goodbye_when_its_grace_is_over_though_a_client_does_not_read() throws Exception {
+        byte[] body = new byte[200_000];
+        Handler handler = (request, response) -> response.respond(
+                new io.netty.handler.codec.http2.DefaultHttp2Headers().status("200"),
+                io.netty.buffer.Unpooled.wrappedBuffer(body));
+        try (Harness harness = new Harness(handler)) {
+            ScriptedStream stream = harness.stream();
+            stream.holdsWindow = true;
+            stream.request(get("/"), 0, true);
+            stream.awaitBody(50_000);
+            long drainNanos = System.nanoTime();
+            stream.link().send(new Drain(DrainCode.DEADLINE, 100));
+            stream.link().takeMessage(ControlMessage.Goodbye.class);
+            assertThat(Duration.ofNanos(System.nanoTime() - drainNanos)).isLessThan(Duration.ofSeconds(2));
+        }
+    }
+
     /** A dispatcher that shuts down does not know when the worker must end. */
     @Test
     void should_end_in_its_own_grace_although_a_dispatcher_grants_more() throws Exception {

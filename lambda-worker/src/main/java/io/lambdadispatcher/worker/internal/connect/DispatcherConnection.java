@@ -330,7 +330,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private void end() {
         state = State.ENDING;
         // The last responses can still wait for the dispatcher's window.
-        timeout(Math.max(PARTING_TIMEOUT_MILLIS, graceLeft().toMillis()), this::part);
+        timeout(graceLeft().toMillis(), this::part);
         streams.end();
         checkEnded();
     }
