@@ -87,6 +87,34 @@ class LifecycleTest {
         }
     }
 
+    /** A failed future would be right, but threads of a worker must not outlive it. */
+    @Test
+    void should_end_the_worker_where_the_handler_throws_instead_of_starting() throws Exception {
+        assertCannotStart(
+                () -> {
+                    throw new NoClassDefFoundError("com/example/Driver");
+                },
+                "com/example/Driver");
+    }
+
+    @Test
+    void should_end_the_worker_where_the_handler_returns_null_instead_of_starting() throws Exception {
+        assertCannotStart(() -> null, "the result of start");
+    }
+
+    private static void assertCannotStart(Supplier<CompletionStage<Void>> start, String why) throws Exception {
+        Slow handler = new Slow() {
+            @Override
+            public CompletionStage<Void> start() {
+                return start.get();
+            }
+        };
+        try (Harness harness = new Harness(handler)) {
+            assertThat(harness.summary().reason()).contains("cannot start", why);
+        }
+        assertThatThrownBy(() -> new LambdaHandler(handler)).hasMessageContainingAll("cannot start", why);
+    }
+
     @Test
     void should_end_a_worker_that_is_drained_before_its_handler_has_started() throws Exception {
         Slow handler = new Slow();

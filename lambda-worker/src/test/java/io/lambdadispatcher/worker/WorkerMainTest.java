@@ -7,10 +7,12 @@ import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -27,6 +29,20 @@ class WorkerMainTest {
 
         @Override
         public void handle(Request request, Response response) {}
+    }
+
+    /** Throws instead of starting. */
+    public static class Unready implements Handler, Lifecycle {
+        @Override
+        public void handle(Request request, Response response) {}
+
+        @Override
+        public void stop() {}
+
+        @Override
+        public CompletionStage<Void> start() {
+            throw new IllegalStateException("no cache");
+        }
     }
 
     private static ProcessBuilder builder() {
@@ -127,6 +143,25 @@ class WorkerMainTest {
             List<String> lines = worker.inputReader().lines().toList();
             assertThat(worker.waitFor()).isEqualTo(1);
             assertThat(lines.get(lines.size() - 1)).contains("the handler cannot start: ", "exit code 9");
+        } finally {
+            worker.destroyForcibly();
+        }
+    }
+
+    @Test
+    void should_exit_with_1_when_the_handler_throws_instead_of_starting() throws Exception {
+        ProcessBuilder builder = builder()
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .redirectError(ProcessBuilder.Redirect.DISCARD);
+        builder.environment().put("LAMBDA_DISPATCHER_ADDRESSES", "127.0.0.1:1");
+        builder.environment().put("LAMBDA_DISPATCHER_FUNCTION", "f");
+        builder.environment().put("LAMBDA_DISPATCHER_SECRET", "0123456789abcdef");
+        builder.environment().put("LAMBDA_DISPATCHER_HANDLER", Unready.class.getName());
+        Process worker = builder.start();
+        try {
+            assertThat(worker.waitFor(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS))
+                    .isTrue();
+            assertThat(worker.exitValue()).isEqualTo(1);
         } finally {
             worker.destroyForcibly();
         }

@@ -15,8 +15,15 @@ import java.util.concurrent.CompletionStage;
 public final class Lifecycles {
     private Lifecycles() {}
 
+    /** Starts the handler. If it throws anything or returns {@code null}, the result fails. */
     public static CompletionStage<Void> start(Handler handler) {
-        return handler instanceof Lifecycle lifecycle ? lifecycle.start() : CompletableFuture.completedFuture(null);
+        try {
+            return handler instanceof Lifecycle lifecycle
+                    ? Objects.requireNonNull(lifecycle.start(), "the result of start")
+                    : CompletableFuture.completedFuture(null);
+        } catch (Throwable e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     /**
