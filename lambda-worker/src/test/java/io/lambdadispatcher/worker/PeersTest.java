@@ -395,6 +395,20 @@ class PeersTest {
         }
     }
 
+    /** It would refuse the worker each time, several hundred times a second. */
+    @Test
+    void should_not_try_a_configured_address_again_soon_that_has_refused_it() throws Exception {
+        int port = other.stopListening();
+        one.peers = List.of("127.0.0.1:" + port);
+        try (Harness harness = worker()) {
+            one.takeReady();
+            one.controlStatus = 403;
+            one.links().get(0).cut();
+            Await.until("it is tried again", () -> one.links().size() == 2);
+            assertNoMoreLinks(one, 2);
+        }
+    }
+
     @Test
     void should_end_when_all_dispatchers_refuse_it() throws Exception {
         unite();

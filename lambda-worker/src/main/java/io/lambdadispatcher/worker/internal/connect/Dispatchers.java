@@ -70,8 +70,8 @@ public final class Dispatchers {
     }
 
     /**
-     * The time until a dispatcher of the fleet is dialled again that has refused the worker. It may
-     * be shutting down, and its successor has the same address.
+     * The time until a dispatcher of the fleet, or a configured address, is dialled again that has
+     * refused the worker. It may be shutting down, and its successor has the same address.
      */
     private static final long REFUSED_WAIT_MILLIS = 10_000;
 
@@ -308,13 +308,17 @@ public final class Dispatchers {
     }
 
     private void onLost(ConnectionKeeper keeper) {
+        forget(keeper);
+        seek();
+    }
+
+    private void forget(ConnectionKeeper keeper) {
         if (up.remove(keeper) && up.isEmpty()) {
             aloneSinceNanos = System.nanoTime();
         }
         if (named.remove(keeper) != null) {
             retarget();
         }
-        seek();
     }
 
     private void onLeaving(ConnectionKeeper keeper) {
@@ -332,13 +336,20 @@ public final class Dispatchers {
         dropped.remove(keeper);
         seeker = seeker == keeper ? null : seeker;
         refused |= wasRefused && (targets.isEmpty() || keepers.isEmpty());
-        onLost(keeper);
+        forget(keeper);
         if (keepers.isEmpty()) {
             draining = true;
             owner.onEnded(refused, detail);
         } else if (wasRefused) {
-            home.schedule(this::retarget, REFUSED_WAIT_MILLIS, TimeUnit.MILLISECONDS);
+            home.schedule(this::retry, REFUSED_WAIT_MILLIS, TimeUnit.MILLISECONDS);
+        } else {
+            seek();
         }
+    }
+
+    private void retry() {
+        retarget();
+        seek();
     }
 
     /** Brings what keepers say to the home event loop. */
