@@ -215,7 +215,7 @@ public final class WorkerRegistry implements WorkerEvents {
     private @Nullable Refusal refusal(LaunchToken token, WorkerLink connection, boolean expired) {
         RegisteredWorker worker = workers.get(token.workerId());
         if (closing) {
-            return new Refusal(FORBIDDEN, null, "the dispatcher is shutting down");
+            return new Refusal(HttpResponseStatus.SERVICE_UNAVAILABLE, null, "the dispatcher is shutting down");
         }
         if (worker != null) {
             return refusalOfOneMore(token, worker, connection.pool().options().connectionsPerWorker());

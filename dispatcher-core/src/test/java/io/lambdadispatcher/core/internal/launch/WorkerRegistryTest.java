@@ -115,6 +115,13 @@ class WorkerRegistryTest {
         assertThat(dialIn()).returns(Rejection.ENDED, Refusal::rejection);
     }
 
+    /** Its successor has the same address, so a worker that nobody launches must not give up. */
+    @Test
+    void should_ask_workers_to_come_back_while_it_shuts_down() {
+        registry.drainAll(Duration.ZERO);
+        assertThat(dialIn()).returns(503, refusal -> refusal.status().code()).returns(null, Refusal::rejection);
+    }
+
     /** A connection of a worker that may open 3 streams. */
     private record Link(String workerId, FunctionPool pool, int number) implements WorkerLink {
         @Override

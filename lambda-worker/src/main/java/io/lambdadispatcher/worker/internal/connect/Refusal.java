@@ -28,6 +28,7 @@ record Refusal(Cause cause, String detail) {
             case 403 -> "it may not connect. Check the function's name. The dispatcher's log has the reason";
             case 425 -> "it has not yet read in the ledger of its fleet who has launched it";
             case 429 -> "it has too many connections";
+            case 503 -> "it is shutting down";
             default -> null;
         };
         return new Refusal(

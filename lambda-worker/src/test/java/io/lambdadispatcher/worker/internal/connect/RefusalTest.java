@@ -19,7 +19,7 @@ class RefusalTest {
                 "404, REFUSED, a:1 answered with status 404",
                 "408, LOST, a:1 answered with status 408",
                 "500, LOST, a:1 answered with status 500",
-                "503, LOST, a:1 answered with status 503",
+                "503, LOST, rejected the worker with status 503: it is shutting down",
                 "200, LOST, a:1 answered with status 200",
                 "4011, LOST, a:1 answered with status 4011",
                 "none, LOST, a:1 answered with status null"
