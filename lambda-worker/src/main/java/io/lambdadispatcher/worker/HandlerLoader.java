@@ -98,7 +98,7 @@ final class HandlerLoader {
             throw new IllegalArgumentException("the name is incomplete, expected a class name or pkg.Class::method");
         }
         Class<?> type = find(className);
-        if (method != null || isFunction(type)) {
+        if (method != null) {
             return function(type, method, variables);
         }
         if (Handler.class.isAssignableFrom(type)) {
@@ -109,6 +109,9 @@ final class HandlerLoader {
         }
         if (WebSocketHandler.class.isAssignableFrom(type)) {
             return ((WebSocketHandler) UserClass.newInstance(type)).asHandler();
+        }
+        if (FunctionHandler.canServe(type)) {
+            return function(type, null, variables);
         }
         throw new IllegalArgumentException(className + " is not a handler, expected a " + Handler.class.getName()
                 + ", a " + BlockingHandler.class.getName() + ", a " + WebSocketHandler.class.getName()
@@ -140,10 +143,6 @@ final class HandlerLoader {
             return "it needs a missing class: " + e.getMessage() + ", expected its jar on the class path";
         }
         return "it cannot be loaded: " + e;
-    }
-
-    private static boolean isFunction(Class<?> type) {
-        return FunctionHandler.canServe(type) && !Handler.class.isAssignableFrom(type);
     }
 
     private static Handler function(Class<?> type, @Nullable String method, Map<String, String> variables) {

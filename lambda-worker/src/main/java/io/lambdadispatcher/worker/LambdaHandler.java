@@ -135,11 +135,11 @@ public class LambdaHandler implements RequestStreamHandler {
     LambdaHandler(Handler handler, LongSupplier initMillisLeft, Runnable endOfProcess) {
         this.handler = handler;
         this.endOfProcess = endOfProcess;
-        if (handler instanceof SnapshotListener listener) {
+        if (handler.implementation() instanceof SnapshotListener listener) {
             Snapshots.ofProcess().register(listener);
         }
         this.started = Lifecycles.start(handler).toCompletableFuture();
-        if (handler instanceof Lifecycle) {
+        if (handler.implementation() instanceof Lifecycle) {
             Runtime.getRuntime().addShutdownHook(new Thread(() -> Lifecycles.stop(handler), "handler-stop"));
         }
         awaitInit(initMillisLeft);
@@ -216,11 +216,11 @@ public class LambdaHandler implements RequestStreamHandler {
             warmUp.hold(output, usableMillis(context));
             return;
         }
-        if (handler instanceof RequestStreamHandler ordinary && !isLaunch(members)) {
+        if (handler.implementation() instanceof RequestStreamHandler ordinary && !isLaunch(members)) {
             ordinary.handleRequest(new ByteArrayInputStream(event), output, context);
             return;
         }
-        if (handler instanceof FunctionHandler function) {
+        if (handler.implementation() instanceof FunctionHandler function) {
             function.onInvoke(context);
         }
         WorkerConfig config = launched(event, arrivedNanos, context, System.getenv());

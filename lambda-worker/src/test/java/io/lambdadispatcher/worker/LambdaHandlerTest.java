@@ -37,7 +37,7 @@ class LambdaHandlerTest {
         }
     }
 
-    private static Context remaining(int millis) {
+    static Context remaining(int millis) {
         return (Context) Proxy.newProxyInstance(
                 Context.class.getClassLoader(), new Class<?>[] {Context.class}, (proxy, method, arguments) -> {
                     if (method.getName().equals("getRemainingTimeInMillis")) {

@@ -4,17 +4,35 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.amazonaws.services.lambda.runtime.Context;
+import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
+import io.lambdadispatcher.worker.blocking.BlockingHandler;
+import io.lambdadispatcher.worker.blocking.BlockingRequest;
+import io.lambdadispatcher.worker.blocking.BlockingResponse;
+import io.lambdadispatcher.worker.handler.DownstreamShareListener;
 import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.internal.exchange.Lifecycles;
+import io.lambdadispatcher.worker.websocket.WebSocketHandler;
+import io.lambdadispatcher.worker.websocket.WebSocketListener;
+import io.lambdadispatcher.worker.websocket.WebSocketSession;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.time.Duration;
+import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -22,6 +40,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(180)
 class LifecycleTest {
@@ -60,6 +80,78 @@ class LifecycleTest {
         Slow handler = new Slow();
         handler.started.complete(null);
         return handler;
+    }
+
+    private static final Queue<String> TOLD = new ConcurrentLinkedQueue<>();
+
+    /** Records what it is told. */
+    public abstract static class Recorder implements Lifecycle, DownstreamShareListener {
+        @Override
+        public CompletionStage<Void> start() {
+            return tell("start");
+        }
+
+        @Override
+        public CompletionStage<?> onDrain(DrainReason reason, Duration grace) {
+            return tell("drain");
+        }
+
+        @Override
+        public CompletionStage<?> onDownstreamShare(int connections) {
+            return tell("share " + connections);
+        }
+
+        @Override
+        public void stop() {
+            tell("stop");
+        }
+
+        private static CompletionStage<Void> tell(String what) {
+            TOLD.add(what);
+            return CompletableFuture.completedFuture(null);
+        }
+    }
+
+    public static class Blocking extends Recorder implements BlockingHandler, RequestStreamHandler {
+        @Override
+        public void handle(BlockingRequest request, BlockingResponse response) {}
+
+        @Override
+        public void handleRequest(InputStream event, OutputStream output, Context context) throws IOException {
+            output.write(event.readAllBytes());
+        }
+    }
+
+    public static class Sockets extends Recorder implements WebSocketHandler {
+        @Override
+        public WebSocketListener onOpen(WebSocketSession session) {
+            return new WebSocketListener() {};
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {Blocking.class, Sockets.class})
+    void should_tell_what_is_not_a_handler_itself(Class<?> type) throws Exception {
+        TOLD.clear();
+        Handler handler = HandlerLoader.load(type.getName(), Map.of());
+        try (Harness harness = new Harness(handler, config -> config.downstreamShare(8))) {
+            harness.dispatcher.takeReady();
+            harness.worker.drain(DrainReason.REQUESTED);
+            harness.summary();
+        }
+        Lifecycles.stop(handler);
+        assertThat(TOLD).containsExactly("start", "share 8", "drain", "share 0", "stop");
+    }
+
+    @Test
+    void should_pass_other_events_to_what_is_not_a_handler_itself() throws Exception {
+        TOLD.clear();
+        ByteArrayOutputStream output = new ByteArrayOutputStream();
+        new LambdaHandler(new Blocking().asHandler())
+                .handleRequest(
+                        new ByteArrayInputStream(new byte[] {'{', '}'}), output, LambdaHandlerTest.remaining(1_000));
+        assertThat(output.toByteArray()).containsExactly('{', '}');
+        assertThat(TOLD).containsExactly("start");
     }
 
     @Test

@@ -2,6 +2,8 @@ package io.lambdadispatcher.worker.blocking;
 
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.HandlerInterceptor;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.exchange.HandlerThreads;
 import java.util.concurrent.Executor;
 
@@ -42,6 +44,16 @@ public interface BlockingHandler {
      * @param threads must run tasks on another thread than the caller's
      */
     default Handler asHandler(Executor threads) {
-        return (request, response) -> new BlockingCall(this, request, response).start(threads);
+        return new Handler() {
+            @Override
+            public void handle(Request request, Response response) {
+                new BlockingCall(BlockingHandler.this, request, response).start(threads);
+            }
+
+            @Override
+            public Object implementation() {
+                return BlockingHandler.this;
+            }
+        };
     }
 }

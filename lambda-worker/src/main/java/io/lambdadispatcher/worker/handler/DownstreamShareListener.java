@@ -3,7 +3,7 @@ package io.lambdadispatcher.worker.handler;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Implemented by a {@link Handler} that opens connections to something that all workers of the
+ * Implemented by a handler of any kind that opens connections to something that all workers of the
  * function share, for example to a database. The dispatcher divides the connections that it was
  * configured with ({@code function.downstream-connections}), and tells each worker its share.
  *

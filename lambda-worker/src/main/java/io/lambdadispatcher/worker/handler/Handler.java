@@ -55,6 +55,15 @@ public interface Handler {
         return true;
     }
 
+    /**
+     * Returns the object whose further interfaces count, for example {@link Lifecycle} and {@link
+     * DownstreamShareListener}. A handler that wraps another one returns what that returns.
+     * Default: this handler.
+     */
+    default Object implementation() {
+        return this;
+    }
+
     /** Returns a handler that serves tunnels, for use with a lambda expression. */
     static Handler withTunnels(Handler handler) {
         return new Handler() {
@@ -76,6 +85,11 @@ public interface Handler {
             @Override
             public boolean servesInProcess() {
                 return handler.servesInProcess();
+            }
+
+            @Override
+            public Object implementation() {
+                return handler.implementation();
             }
         };
     }

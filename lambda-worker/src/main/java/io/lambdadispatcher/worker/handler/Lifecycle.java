@@ -5,9 +5,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Implemented by a {@link Handler} that must be started before it can serve, or stopped when the
- * process ends, for example because it has child processes or connection pools. The worker offers
- * no streams to the dispatcher until {@link #start} has completed.
+ * Implemented by a handler of any kind that must be started before it can serve, or stopped when
+ * the process ends, for example because it has child processes or connection pools. The worker
+ * offers no streams to the dispatcher until {@link #start} has completed.
  */
 public interface Lifecycle {
     /**

@@ -29,6 +29,11 @@ record WebSocketAccess(WebSocketHandler handler, WebSocketOptions options) imple
     }
 
     @Override
+    public Object implementation() {
+        return handler;
+    }
+
+    @Override
     public void handle(Request request, Response response) {
         Http2Headers head = request.headers();
         if (!isWebSocket(head)) {

@@ -28,7 +28,7 @@ public final class DownstreamShare {
     /** @param home the home event loop */
     public DownstreamShare(Handler handler, Executor home) {
         this.handler = handler;
-        this.listener = handler instanceof DownstreamShareListener its ? its : null;
+        this.listener = handler.implementation() instanceof DownstreamShareListener its ? its : null;
         this.home = home;
     }
 

@@ -18,7 +18,7 @@ public final class Lifecycles {
     /** Starts the handler. If it throws anything or returns {@code null}, the result fails. */
     public static CompletionStage<Void> start(Handler handler) {
         try {
-            return handler instanceof Lifecycle lifecycle
+            return handler.implementation() instanceof Lifecycle lifecycle
                     ? Objects.requireNonNull(lifecycle.start(), "the result of start")
                     : CompletableFuture.completedFuture(null);
         } catch (Throwable e) {
@@ -33,7 +33,7 @@ public final class Lifecycles {
      */
     public static CompletionStage<?> drain(Handler handler, DrainReason reason, Duration grace) {
         try {
-            if (handler instanceof Lifecycle lifecycle) {
+            if (handler.implementation() instanceof Lifecycle lifecycle) {
                 return Objects.requireNonNull(lifecycle.onDrain(reason, grace), "the result of onDrain");
             }
         } catch (Throwable e) {
@@ -43,7 +43,7 @@ public final class Lifecycles {
     }
 
     public static void stop(Handler handler) {
-        if (handler instanceof Lifecycle lifecycle) {
+        if (handler.implementation() instanceof Lifecycle lifecycle) {
             lifecycle.stop();
         }
     }
