@@ -331,6 +331,7 @@ class IncidentsIT {
                 "RequestsWait              | `request_queue_seconds_max{function=\"demo\"} (0\\.[5-9]|[1-9][0-9]*\\.)[0-9]*`",
                 "TooFewWorkers             | workers_desired{function=\"launched\"} 1.0",
                 "TooFewWorkers             | workers_ready{function=\"launched\"} 0.0",
+                "TooFewWorkers             | workers_ready_base{function=\"launched\"} 0.0",
                 "LaunchesBlocked           | launches_blocked{function=\"paused\"} 1.0",
                 "LaunchesBlocked           | requests_queued{function=\"demo\"} 1.0",
                 "VersionsDiffer            | incidents{function=\"versions\",kind=\"versions_differ\"} [1-9].*",

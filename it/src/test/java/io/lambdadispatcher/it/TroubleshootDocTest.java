@@ -138,7 +138,8 @@ class TroubleshootDocTest {
     @Test
     void should_expect_the_metrics_of_each_alert_in_its_tests() throws IOException {
         Map<String, String> rules = alerts();
-        assertThat(metrics(rules.get("HandlersFail"))).containsExactly("requests_total", "5xx");
+        assertThat(metrics(rules.get("HandlersFail")))
+                .containsExactly("requests_total", "5xx", "request_failures_total", "only_if_cached");
         assertThat(problems(ALERTS, alert -> metrics(rules.get(alert)))).isEmpty();
     }
 

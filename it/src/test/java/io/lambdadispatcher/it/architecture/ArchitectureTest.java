@@ -53,8 +53,8 @@ class ArchitectureTest {
             "`((?:core|accesslog|aws|cache|compression|micrometer|opentelemetry|shadow|spring|test|worker|wire|server)(?:\\.[a-z0-9]+)*)`");
     private static final long MOST_LINES = 600;
 
-    /** WebSockets beside a handler in process, and the load of this handler, came last. */
-    private static final long MOST_CORE_LINES = 46_395;
+    /** Raised only with its reason. */
+    private static final long MOST_CORE_LINES = 46_326;
 
     private static final long MOST_MUTABLE_FIELDS = 18;
     private static final JavaClasses CLASSES = classes();

@@ -578,8 +578,8 @@ public final class CapacityController {
             // Perhaps the others of the fleet do not know.
             obstacle = own + "; " + fleetObstacle;
         }
-        String most = "launching is limited by function.max-workers: " + 2 * function.capacity().maxWorkers()
-                + " workers run, start or drain";
+        String most = "launching is limited by function.max-workers: "
+                + 2 * function.capacity().maxWorkers() + " workers run, start or drain";
         String last = full ? most : target.obstacle();
         return new CapacitySnapshot(
                 function.name(),

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
+import java.net.SocketAddress;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
@@ -49,6 +50,15 @@ final class RegisteredWorker {
     State state() {
         State connected = draining != null ? State.DRAINING : ready ? State.READY : State.UNREADY;
         return connections.isEmpty() ? State.STARTING : connected;
+    }
+
+    /** Returns the address of one of its connections; {@code null} if it has none. */
+    @Nullable
+    SocketAddress address() {
+        return connections.keySet().stream()
+                .findAny()
+                .map(WorkerLink::remoteAddress)
+                .orElse(null);
     }
 
     /** Returns whether it is ready and does not drain. */

@@ -24,7 +24,6 @@ import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.util.concurrent.Ticker;
-import java.net.SocketAddress;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -362,16 +361,12 @@ public final class WorkerRegistry implements WorkerEvents {
     private WorkerSnapshot snapshot(String id, RegisteredWorker worker, WorkerUse use, @Nullable WorkerFacts known) {
         String ejection = known == null || !worker.serves() ? null : known.ejection();
         String end = known == null ? "" : known.endReason();
-        SocketAddress address = worker.connections.keySet().stream()
-                .findAny()
-                .map(WorkerLink::remoteAddress)
-                .orElse(null);
         return new WorkerSnapshot(
                 worker.function,
                 id,
                 ejection == null ? worker.state() : State.EJECTED,
                 !worker.isBase(),
-                address,
+                worker.address(),
                 known == null ? worker.since : Instant.now().minusNanos(known.ageNanos()),
                 worker.deadline,
                 worker.connections.size(),
