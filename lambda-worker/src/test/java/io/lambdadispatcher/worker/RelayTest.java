@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Pipe;
@@ -104,6 +105,30 @@ class RelayTest {
             for (int i = 0; i < 20; i++) {
                 assertThat(stream.exchange(get("/" + i)).text()).isEqualTo("/" + i);
             }
+        }
+    }
+
+    /** A thread of the handler may call late, and must go on to release what it has. */
+    @Test
+    void should_ignore_calls_after_the_end_of_the_worker() throws Exception {
+        Recorder handler = new Recorder();
+        try (Harness harness = new Harness(handler)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(post("/"), 0, false);
+            Response response = handler.response();
+            stream.link().cut();
+            harness.worker.drain(DrainReason.REQUESTED);
+            harness.summary();
+            Request request = handler.request.get();
+            assertThat(request.eventLoop().awaitTermination(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS))
+                    .isTrue();
+            request.body().pause();
+            request.body().resume();
+            response.head(200);
+            ByteBuf content = Unpooled.directBuffer(1).writeByte(1);
+            response.write(content);
+            assertThat(content.refCnt()).isZero();
+            response.end();
         }
     }
 

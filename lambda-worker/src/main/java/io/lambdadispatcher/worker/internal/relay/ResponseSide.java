@@ -13,11 +13,8 @@ import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Objects;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The response of one exchange. The order of calls is checked on the caller's thread. Frames are
@@ -33,8 +30,6 @@ final class ResponseSide implements Response {
 
     /** If fewer bytes than this wait, the handler may continue. */
     static final int LOW_WATER_BYTES = 64 * 1024;
-
-    private static final Logger log = LoggerFactory.getLogger(ResponseSide.class);
 
     /** What the caller may call next. */
     private enum Phase {
@@ -429,13 +424,14 @@ final class ResponseSide implements Response {
         }
     }
 
-    private void hop(Runnable action) {
+    /** @return as {@link ServedExchange#execute} */
+    private boolean hop(Runnable action) {
         if (isDirect()) {
             action.run();
-            return;
+            return true;
         }
         hops.incrementAndGet();
-        exchange.loop().execute(() -> {
+        return exchange.execute(() -> {
             hops.decrementAndGet();
             action.run();
         });
@@ -444,16 +440,14 @@ final class ResponseSide implements Response {
     private void hopWithBody(ByteBuf body, Runnable action) {
         int bodyBytes = body.readableBytes();
         hoppingBytes.addAndGet(bodyBytes);
-        try {
-            hop(() -> {
-                int before = hoppingBytes.getAndAdd(-bodyBytes);
-                action.run();
-                if (before >= HIGH_WATER_BYTES && before - bodyBytes < HIGH_WATER_BYTES && writable) {
-                    notifyWritable();
-                }
-            });
-        } catch (RejectedExecutionException e) {
-            log.debug("the response to {} is dropped, because its event loop has ended", exchange.request());
+        boolean hopped = hop(() -> {
+            int before = hoppingBytes.getAndAdd(-bodyBytes);
+            action.run();
+            if (before >= HIGH_WATER_BYTES && before - bodyBytes < HIGH_WATER_BYTES && writable) {
+                notifyWritable();
+            }
+        });
+        if (!hopped) {
             release(body);
         }
     }

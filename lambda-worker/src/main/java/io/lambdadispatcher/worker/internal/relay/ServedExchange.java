@@ -15,8 +15,11 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.EventExecutor;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One request and its response on a worker stream. It is over when both directions have had their
@@ -36,6 +39,8 @@ final class ServedExchange {
 
     /** Value of {@link #deadlineNanos} if the dispatcher waits forever. */
     private static final long NO_DEADLINE = Long.MAX_VALUE;
+
+    private static final Logger log = LoggerFactory.getLogger(ServedExchange.class);
 
     private final ServedStream stream;
     private final RequestSide request;
@@ -137,7 +142,18 @@ final class ServedExchange {
         if (loop().inEventLoop()) {
             action.run();
         } else {
+            execute(action);
+        }
+    }
+
+    /** @return false if the event loop has ended, so that nobody hears of the exchange any more */
+    boolean execute(Runnable action) {
+        try {
             loop().execute(action);
+            return true;
+        } catch (RejectedExecutionException e) {
+            log.debug("a late call for {} is dropped, because its event loop has ended", request);
+            return false;
         }
     }
 
