@@ -89,7 +89,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if or (not (contains ":" $admin)) (has (regexReplaceAll ":[0-9]+$" $admin "") (list "127.0.0.1" "localhost" "[::1]")) -}}
 {{- fail (printf "config.admin.port: expected a port of all addresses such as 0.0.0.0:9901, because the kubelet probes the pod's address, got %q" $admin) -}}
 {{- end -}}
-{{- with dig "admin" "tls" "certificate" "" .Values.config -}}
+{{- with ((.Values.config.admin).tls).certificate -}}
 {{- fail (printf "config.admin.tls.certificate: expected none, because the kubelet and the PodMonitor ask the admin port without TLS, got %q. Remove config.admin.tls, and let networkPolicy.admin say who reaches the port" .) -}}
 {{- end -}}
 {{- if not (include "lambda-dispatcher.workerPort" .) -}}

@@ -420,7 +420,7 @@ public final class CapacityController {
         // Otherwise, ejected workers would drain, and nothing would replace them.
         int wanted = guard.permitted(now, 1, 0) > 0 ? target.wanted() : 0;
         MissingWorkers missing = MissingWorkers.count(draft, wanted, fleet.workers(), most, workers, rollout);
-        full = missing.ordinary() > missing.all();
+        full = missing.ordinary() > Math.max(0, missing.all());
         int starting = workers.count(WorkerLife::isStarting);
         int permitted = guard.permitted(now, downstream.permitted(now, missing.all(), workers), starting);
         int count = Math.min(permitted, fleet.launchable());
@@ -453,7 +453,8 @@ public final class CapacityController {
         for (WorkerLife worker : workers.all()) {
             if (worker.ours && !worker.is(State.READY) && !worker.hasExited()) {
                 surplus -= worker.is(State.DRAINING) ? 1 : 0;
-                if (unpaid-- > 0 && worker.kill()) {
+                // Otherwise, it would count as a launch that has failed.
+                if (worker.everReady() && unpaid-- > 0 && worker.kill()) {
                     draft.kill(worker, "exceeds the spending limit");
                 }
             }

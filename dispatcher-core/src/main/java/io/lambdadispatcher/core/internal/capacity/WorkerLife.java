@@ -251,6 +251,12 @@ final class WorkerLife {
         return reason;
     }
 
+    /** Records that this dispatcher owns the worker, so a kill is not in vain any more. */
+    void adopt() {
+        ours = true;
+        killed = false;
+    }
+
     /** Records that the worker is killed. Returns whether it is for the first time. */
     boolean kill() {
         boolean first = !killed;

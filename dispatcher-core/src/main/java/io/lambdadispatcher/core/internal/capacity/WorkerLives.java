@@ -85,7 +85,7 @@ public final class WorkerLives {
 
     /** Records that another dispatcher's worker is now this one's. */
     public void onAdopted(String id) {
-        ifKnown(id, worker -> worker.ours = true);
+        ifKnown(id, WorkerLife::adopt);
     }
 
     /** Records that a worker of this dispatcher is now another one's. */

@@ -146,7 +146,7 @@ public final class ClientSession {
             return false;
         }
         for (C candidate : candidates) {
-            if (candidate.tag() == worker) {
+            if (candidate.tag() == worker && (candidate.hasRoom() || !candidate.isEjected())) {
                 return true;
             }
         }

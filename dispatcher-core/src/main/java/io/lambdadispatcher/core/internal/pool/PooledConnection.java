@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.policy.GroupHealth;
 import io.lambdadispatcher.core.internal.policy.Rendezvous;
 import io.lambdadispatcher.core.internal.policy.SlowStart;
 import io.lambdadispatcher.core.internal.policy.WorkerHealth;
@@ -218,8 +219,8 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     @Override
     public boolean isEjected() {
         PoolShard its = shard;
-        return its != null
-                && its.pool().openWorkers.healthOf(isBase()).ejectedNow().contains(workerId);
+        GroupHealth group = its == null ? null : its.pool().openWorkers.healthOf(isBase());
+        return group != null && !group.areAllEjected() && group.isEjected(workerId);
     }
 
     /** Any thread. Other threads may see an earlier state, so the shard decides again. */

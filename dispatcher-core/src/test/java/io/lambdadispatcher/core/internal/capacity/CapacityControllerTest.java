@@ -586,6 +586,22 @@ class CapacityControllerTest {
         assertThat(controller.workers().ids()).isEmpty();
     }
 
+    /** It was not ready for long while another dispatcher owned it. */
+    @Test
+    void should_forget_an_adopted_worker_that_did_not_become_ready_in_time() {
+        look();
+        controller.workers().onDialled(now, "adopted", WorkerKind.LAUNCHED);
+        pass(Duration.ofSeconds(121));
+        ready("adopted");
+        controller.workers().onAdopted("adopted");
+        drainNow("adopted");
+        controller.onDisconnected(now, "adopted", true);
+        assertThat(told.killed).isEmpty();
+        pass(Duration.ofSeconds(32));
+
+        assertThat(told.killed).containsExactly("adopted");
+    }
+
     @Test
     void should_have_a_replacement_ready_before_the_old_one_drains() {
         controller = controller(CapacityPolicy.fixed(1));
@@ -1351,6 +1367,18 @@ class CapacityControllerTest {
         assertThat(told.launched).hasSize(8);
         assertThat(controller.status(now, null).blockedReason())
                 .isEqualTo("launching is limited by function.max-workers: 8 workers run, start or drain");
+    }
+
+    @Test
+    void should_blame_no_maximum_if_no_worker_is_missing() {
+        controller = controller(CapacityPolicy.fixed(8));
+        look();
+        readyAll();
+        controller.setOptions(function().capacity(CapacityPolicy.fixed(2)).build());
+        told.launched.subList(0, 6).forEach(this::drainNow);
+        pass(Duration.ofSeconds(1));
+        assertThat(told.drained).hasSize(6);
+        assertThat(controller.status(now, null).blockedReason()).isNull();
     }
 
     // Ejected and overloaded workers.

@@ -231,11 +231,13 @@ class ClientSessionTest {
         workers[1].ejected = true;
         ClientSession session = read(COOKIE, head("cookie", cookie));
         assertThat(session.waitsFor(workers, List.of())).isFalse();
+        assertThat(session.isBound(workers, List.of())).isFalse();
         assertThat(session.choose(workers, List.of())).isNotNull().isNotSameAs(workers[1]);
         assertThat(session.result()).isEqualTo(SessionResult.WORKER_GONE);
         assertThat(marked(session, "set-cookie", head(), "a")).isNotNull();
 
         workers[1].streams = 1;
+        assertThat(session.isBound(workers, List.of())).isTrue();
         assertThat(session.choose(workers, List.of())).isSameAs(workers[1]);
         assertThat(session.result()).isEqualTo(SessionResult.KEPT);
     }
