@@ -206,18 +206,25 @@ class WorkerTest {
         }
     }
 
+    private static final int LONG = 200_000;
+    private static final Handler LONG_ANSWER = (request, response) -> response.respond(
+            new io.netty.handler.codec.http2.DefaultHttp2Headers().status("200"),
+            io.netty.buffer.Unpooled.wrappedBuffer(new byte[LONG]));
+
+    /** Requests an answer whose end waits for the window. */
+    private static ScriptedStream halfAnswered(Harness harness) throws Exception {
+        ScriptedStream stream = harness.stream();
+        stream.holdsWindow = true;
+        stream.request(get("/"), 0, true);
+        stream.awaitBody(50_000);
+        return stream;
+    }
+
     /** The response has ended for the handler, but its end is queued behind other bytes. */
     @Test
     void should_send_all_of_a_response_before_it_says_goodbye() throws Exception {
-        byte[] body = new byte[200_000];
-        Handler handler = (request, response) -> response.respond(
-                new io.netty.handler.codec.http2.DefaultHttp2Headers().status("200"),
-                io.netty.buffer.Unpooled.wrappedBuffer(body));
-        try (Harness harness = new Harness(handler)) {
-            ScriptedStream stream = harness.stream();
-            stream.holdsWindow = true;
-            stream.request(get("/"), 0, true);
-            stream.awaitBody(50_000);
+        try (Harness harness = new Harness(LONG_ANSWER)) {
+            ScriptedStream stream = halfAnswered(harness);
             harness.worker.drain(DrainReason.REQUESTED);
             stream.link().takeMessage(Drain.class);
             // Longer than a worker waits for the end of its streams after its grace.
@@ -226,7 +233,7 @@ class WorkerTest {
                     Duration.ofMillis(2_500),
                     () -> !harness.worker.done().toCompletableFuture().isDone());
             stream.releaseWindow();
-            assertThat(stream.gather().body()).hasSize(body.length);
+            assertThat(stream.gather().body()).hasSize(LONG);
             stream.link().takeMessage(ControlMessage.Goodbye.class);
             assertThat(harness.summary().failures()).isZero();
         }
@@ -235,15 +242,8 @@ class WorkerTest {
     /** After its grace, a worker on Lambda has only 0.5 s. */
     @Test
     void should_say_goodbye_when_its_grace_is_over_though_a_client_does_not_read() throws Exception {
-        byte[] body = new byte[200_000];
-        Handler handler = (request, response) -> response.respond(
-                new io.netty.handler.codec.http2.DefaultHttp2Headers().status("200"),
-                io.netty.buffer.Unpooled.wrappedBuffer(body));
-        try (Harness harness = new Harness(handler)) {
-            ScriptedStream stream = harness.stream();
-            stream.holdsWindow = true;
-            stream.request(get("/"), 0, true);
-            stream.awaitBody(50_000);
+        try (Harness harness = new Harness(LONG_ANSWER)) {
+            ScriptedStream stream = halfAnswered(harness);
             long drainNanos = System.nanoTime();
             stream.link().send(new Drain(DrainCode.DEADLINE, 100));
             stream.link().takeMessage(ControlMessage.Goodbye.class);

@@ -2,14 +2,12 @@ package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.aws.FunctionName;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
-import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Downstream;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Spillover;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -118,12 +116,6 @@ final class FunctionChecks extends Checks {
                 "at most " + MOST_WORKERS_IN_FLEET + " in a fleet (fleet.table)",
                 FunctionSettings.FUNCTION_MAX_WORKERS,
                 Settings.FLEET_TABLE);
-        Duration age = checked.get(FunctionSettings.FUNCTION_MAX_WORKER_AGE);
-        require(
-                age.isZero() || age.compareTo(CapacityPolicy.MIN_WORKER_AGE) >= 0,
-                FunctionSettings.FUNCTION_MAX_WORKER_AGE,
-                "off, or at least 30s",
-                FunctionSettings.FUNCTION_MAX_WORKER_AGE);
         checkDownstream(maxWorkers);
         if (checked.isInvalid(FunctionSettings.FUNCTION_MODE)
                 || checked.isInvalid(FunctionSettings.FUNCTION_LAUNCHER)) {

@@ -218,10 +218,9 @@ public final class FunctionSettings {
             .doc("Maximum time from the launch of a worker until it connects to the dispatcher. After it, the launch "
                     + "counts as failed.");
     public static final Setting<Duration> FUNCTION_MAX_WORKER_AGE = LAUNCHING
-            .setting("function.max-worker-age", durationOrOff(), "off")
+            .setting("function.max-worker-age", durationOrOff(CapacityPolicy.MIN_WORKER_AGE), "off")
             .reloads()
-            .doc("Replaces a worker before it reaches this age, which is at least 30s. If it is off, only the launcher"
-                    + " limits the age.");
+            .doc("Replaces a worker before it reaches this age. If it is off, only the launcher limits the age.");
     public static final Setting<Integer> FUNCTION_LAUNCHES_PER_MINUTE = LAUNCHING
             .setting("function.launches-per-minute", number(1, 1_000_000), "300")
             .reloads()

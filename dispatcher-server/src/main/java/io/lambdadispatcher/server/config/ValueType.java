@@ -220,6 +220,17 @@ public record ValueType<T>(
         return positiveDuration().orOff(Duration.ZERO);
     }
 
+    /** A duration that is not shorter than {@code least}, or {@code off} as zero. */
+    static ValueType<Duration> durationOrOff(Duration least) {
+        ValueType<Duration> duration =
+                single("DURATION", "a duration of at least " + least.toSeconds() + "s, such as 15m", text -> {
+                    Duration given = SettingText.duration(text);
+                    require(given.compareTo(least) >= 0);
+                    return given;
+                });
+        return duration.orOff(Duration.ZERO);
+    }
+
     static ValueType<Duration> positiveDuration() {
         return single(
                 "DURATION", "a positive duration such as 500ms, 10s, 15m or 1h", ValueType::parsePositiveDuration);

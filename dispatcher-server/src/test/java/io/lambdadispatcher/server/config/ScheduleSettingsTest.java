@@ -67,7 +67,9 @@ class ScheduleSettingsTest {
 
     @Test
     void should_refuse_an_age_at_which_workers_have_hardly_started() throws Exception {
-        assertThat(problems("max-worker-age: 20s")).hasSize(1).allMatch(each -> each.contains("off, or at least 30s"));
+        assertThat(problems("max-worker-age: 20s"))
+                .hasSize(1)
+                .allMatch(each -> each.contains("off, or a duration of at least 30s"));
         assertThat(policy(load("max-worker-age: 30s")).maxWorkerAge()).isEqualTo(Duration.ofSeconds(30));
     }
 

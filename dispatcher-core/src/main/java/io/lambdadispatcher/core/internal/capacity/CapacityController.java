@@ -453,7 +453,7 @@ public final class CapacityController {
         for (WorkerLife worker : workers.all()) {
             if (worker.ours && !worker.is(State.READY) && !worker.hasExited()) {
                 surplus -= worker.is(State.DRAINING) ? 1 : 0;
-                // Otherwise, it would count as a launch that has failed.
+                // One that still starts would count as a launch that has failed.
                 if (worker.everReady() && unpaid-- > 0 && worker.kill()) {
                     draft.kill(worker, "exceeds the spending limit");
                 }

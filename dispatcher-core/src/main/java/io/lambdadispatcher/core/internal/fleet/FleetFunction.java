@@ -204,7 +204,7 @@ public final class FleetFunction {
         own.onLost(workerId);
     }
 
-    /** Records that a worker that was not launched here has said goodbye, so it has ended. */
+    /** Records a goodbye. The worker may still serve others, but its end is not reported here. */
     public void onGoodbye(String workerId) {
         own.onGoodbye(workerId);
     }
