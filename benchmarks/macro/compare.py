@@ -11,7 +11,8 @@ The other commit must know the settings by their present names. With --setting, 
 With --workers, both have this many workers of the checked out commit.
 With --worker-tls, only the checked out commit has TLS between dispatcher and worker, as a dispatcher has it by default.
 It reports the ratio of CPU time per request, checked out ÷ other, without that of the JIT compiler: the mean of all pairs, with its 95 % interval. It also
-reports the bytes that each dispatcher allocates on its heap for a request.
+reports the bytes that each dispatcher allocates on its heap for a request: median, lowest and highest. They differ between starts of one commit, because the
+JIT compiler does not always find the same objects superfluous.
 With --bound, the exit code is 1 if the interval lies wholly above the bound.
 """
 
@@ -101,13 +102,13 @@ class Compare(Driver):
             samples += alternate(self.options.pairs, *(partial(measure, one, scenario, requests, self.directory) for one in (theirs, ours)))
             for each in both:
                 each.stop()
-        allocated = [statistics.median(sample["allocated_bytes"] for sample in of_one) for of_one in zip(*samples)]
+        allocated = [sorted(sample["allocated_bytes"] for sample in of_one) for of_one in zip(*samples)]
         return {**compare(samples, self.options.processes), "allocated_bytes": allocated}
 
     def show(self, report):
         print(f"beside {self.other[:12]}\n\n" + rows("scenario", "other", "checked out", report["results"]))
         for name, row in report["results"].items():
-            print("{}: {:,.0f} and {:,.0f} bytes/request".format(name, *row["allocated_bytes"]))
+            print(f"{name}: bytes/request " + ", ".join(f"{statistics.median(each):,.0f} ({each[0]:,.0f}–{each[-1]:,.0f})" for each in row["allocated_bytes"]))
 
     def failures(self, report):
         bound = self.options.bound
