@@ -40,7 +40,12 @@ public final class FlatHeaders extends TypedFields {
 
     /** Creates headers that are not checked, for headers that the program itself makes. */
     public FlatHeaders() {
-        this(8, null);
+        this(8);
+    }
+
+    /** Creates headers that are not checked, because the program makes or has checked them. */
+    public FlatHeaders(int expectedFields) {
+        this(expectedFields, null);
     }
 
     /** @param validator checks what is added, for headers from outside */

@@ -124,6 +124,16 @@ final class ForwardingHeaders {
         HeadRules.add(head, HopByHop.CLIENT, client.text);
     }
 
+    /** Returns how many headers a request without a proxy gets. */
+    static int fieldsAdded(Headers added) {
+        return switch (added) {
+            case NONE -> 0;
+            case FORWARDED -> 1;
+            case X_FORWARDED -> 4;
+            case BOTH -> 5;
+        };
+    }
+
     private void add(Http2Headers head, AsciiString proto, @Nullable CharSequence host) {
         Headers added = policy.headers();
         if (added == Headers.X_FORWARDED || added == Headers.BOTH) {

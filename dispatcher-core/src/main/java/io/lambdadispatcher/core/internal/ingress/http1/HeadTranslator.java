@@ -1,8 +1,8 @@
 package io.lambdadispatcher.core.internal.ingress.http1;
 
-import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.Rejection;
 import io.lambdadispatcher.wire.http.ContentLength;
+import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
@@ -10,9 +10,9 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -25,12 +25,20 @@ import org.jspecify.annotations.Nullable;
  * <p><i>Threading:</i> any thread. There is one object for each client connection.
  */
 final class HeadTranslator {
+    /** {@code :method}, {@code :scheme} and {@code :path}; {@code :authority} replaces a header. */
+    private static final int PSEUDO_HEADERS = 3;
+
     private final int maxFields;
+    private final int fieldsAdded;
     private final String scheme;
 
-    /** @param scheme {@code http} or {@code https} */
-    HeadTranslator(int maxFields, String scheme) {
+    /**
+     * @param fieldsAdded how many headers translated requests get later, as a hint
+     * @param scheme {@code http} or {@code https}
+     */
+    HeadTranslator(int maxFields, int fieldsAdded, String scheme) {
         this.maxFields = maxFields;
+        this.fieldsAdded = fieldsAdded;
         this.scheme = scheme;
     }
 
@@ -112,14 +120,16 @@ final class HeadTranslator {
                 target = "/" + target;
             }
         }
-        Http2Headers head = new DefaultHttp2Headers(false, fields.size() + HeadRules.MOST_FIELDS_ADDED)
+        Http2Headers head = new FlatHeaders(PSEUDO_HEADERS + fields.size() + fieldsAdded)
                 .method(request.method().asciiName())
                 .scheme(scheme)
                 .path(AsciiString.of(target));
         if (!host.isEmpty()) {
             head.authority(AsciiString.of(host));
         }
-        for (Map.Entry<String, String> field : fields) {
+        Iterator<Map.Entry<CharSequence, CharSequence>> all = fields.iteratorCharSequence();
+        while (all.hasNext()) {
+            Map.Entry<CharSequence, CharSequence> field = all.next();
             AsciiString name = AsciiString.of(field.getKey()).toLowerCase();
             if (!name.contentEquals(HttpHeaderNames.HOST)) {
                 head.add(name, AsciiString.of(field.getValue()));
@@ -166,7 +176,7 @@ final class HeadTranslator {
 
     /** Translates the trailers of a request. */
     static Http2Headers toHttp2(HttpHeaders trailers) {
-        Http2Headers fields = new DefaultHttp2Headers(false, trailers.size());
+        Http2Headers fields = new FlatHeaders(trailers.size());
         for (Map.Entry<String, String> field : trailers) {
             fields.add(AsciiString.of(field.getKey()).toLowerCase(), AsciiString.of(field.getValue()));
         }

@@ -100,7 +100,10 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
 
     private Http1ClientConnection(IngressContext context, StrictRequestDecoder decoder, Encoder encoder) {
         this.context = context;
-        this.translator = new HeadTranslator(context.limits().maxHeaders(), context.scheme());
+        this.translator = new HeadTranslator(
+                context.limits().maxHeaders(),
+                HeadRules.fieldsAdded(context.headers().policy()),
+                context.scheme());
         this.decoder = decoder;
         this.encoder = encoder;
     }

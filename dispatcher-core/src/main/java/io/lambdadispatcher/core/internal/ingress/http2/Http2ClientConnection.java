@@ -105,7 +105,9 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     public static void install(ChannelPipeline pipeline, IngressContext context) {
         HttpLimits limits = context.limits();
         Http2ClientConnection handler = Http2Assembly.publicServer(
-                new FlatHeadersDecoder(limits.maxHeaderBytes(), HeadRules.MOST_FIELDS_ADDED),
+                new FlatHeadersDecoder(
+                        limits.maxHeaderBytes(),
+                        HeadRules.fieldsAdded(context.headers().policy())),
                 Http2Settings.defaultSettings()
                         .maxConcurrentStreams(limits.maxConcurrentStreams())
                         .initialWindowSize(limits.streamWindowBytes())

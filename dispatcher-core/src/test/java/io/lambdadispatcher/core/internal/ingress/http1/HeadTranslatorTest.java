@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class HeadTranslatorTest {
     private static final int MOST_HEADERS = 4;
 
-    private final HeadTranslator translator = new HeadTranslator(MOST_HEADERS, "https");
+    private final HeadTranslator translator = new HeadTranslator(MOST_HEADERS, 0, "https");
 
     /** @param fields {@code name=value} each, separated by {@code |} */
     private static HttpRequest request(String method, String target, String version, String fields) {
