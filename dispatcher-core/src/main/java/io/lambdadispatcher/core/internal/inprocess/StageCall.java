@@ -106,6 +106,7 @@ final class StageCall implements InProcessCall {
             try {
                 begin(answer);
             } catch (Throwable e) {
+                answer.discard();
                 fail(e);
             }
         }

@@ -201,17 +201,18 @@ class AsyncInProcessTest {
     }
 
     /** The response of another dispatcher would keep its worker stream busy. */
-    @Test
-    void should_discard_a_response_that_is_refused() throws Exception {
+    @ParameterizedTest
+    @CsvSource({"content-length, many, 502", "x-lines, 'a\nb', 500"})
+    void should_discard_a_response_that_is_refused(String name, String value, int expected) throws Exception {
         CompletableFuture<Void> discarded = new CompletableFuture<>();
-        Http2Headers headers = new DefaultHttp2Headers().set("content-length", "many");
+        Http2Headers headers = new DefaultHttp2Headers(false).set(name, value);
         serve(request -> CompletableFuture.completedStage(new DispatchResponse(
                 200,
                 headers,
                 new Endless(),
                 () -> discarded.complete(null),
                 CompletableFuture.completedStage(Map.of()))));
-        assertThat(failure(GET)).isEqualTo(502);
+        assertThat(failure(GET)).isEqualTo(expected);
         get(discarded);
     }
 
