@@ -31,6 +31,7 @@ import io.lambdadispatcher.server.tracing.TraceExport;
 import io.lambdadispatcher.server.transport.TlsProvider;
 import io.lambdadispatcher.server.transport.TransportChoice;
 import io.lambdadispatcher.wire.http.PrintableText;
+import io.netty.handler.ssl.SslContext;
 import io.netty.util.concurrent.Ticker;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -63,7 +64,8 @@ import org.slf4j.LoggerFactory;
  */
 final class Server {
     private static final Logger log = LoggerFactory.getLogger(Server.class);
-    private static final long BROADCAST_SECONDS = 5;
+    /** Less than {@code AdminRequest} waits for an answer. */
+    private static final long BROADCAST_SECONDS = 3;
     /** Added to the grace period. In this time, the dispatcher closes connections and launchers. */
     private static final Duration CUT_OFF = Duration.ofSeconds(15);
 
@@ -172,8 +174,8 @@ final class Server {
 
     /**
      * Puts a configuration in force, except for settings that need a restart. What a command has
-     * set is kept, except if the same setting has changed in the configuration, or if it is the
-     * weight of a function that no longer shares its route. Nothing changes if it throws.
+     * set is kept, except if the same setting has changed in the configuration, or if it is a
+     * weight that {@link CommandedValues#applicableTo} leaves out. Nothing changes if it throws.
      *
      * @return has a line for each setting that changes, and for each that a command has set, unless
      *     the configuration has changed it
@@ -188,7 +190,7 @@ final class Server {
         Configuration next = kept.appliedTo(reload.next());
         Dispatcher serving = Objects.requireNonNull(dispatcher, "not started");
         Map<String, X509Certificate> certificates = CertificateExpiry.read(next);
-        TlsOptions.Contents adminTls = tls(next);
+        SslContext adminTls = AdminServer.context(tls(next));
         new DispatcherAssembly(next).change(serving, Objects.requireNonNull(assembly));
         configured = reload.next();
         commanded = kept;

@@ -354,8 +354,8 @@ class ReloaderTest {
         assertThat(nextLine()).isEqualTo("SIGHUP: reloaded. In force now:");
         assertThat(nextLine()).isEqualTo("  function next, path: /shop -> /next");
         assertThat(nextLine())
-                .isEqualTo("  function shop, weight: not set by a command any more, because the function shares its"
-                        + " route with no other");
+                .isEqualTo("  function shop, weight: not set by a command any more, because the weights of its route"
+                        + " would all be 0, or no other function has this route");
         assertThat(config()).doesNotContain("\"command\"");
     }
 }

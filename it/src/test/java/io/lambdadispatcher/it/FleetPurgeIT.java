@@ -46,6 +46,8 @@ class FleetPurgeIT {
                 .send(
                         HttpRequest.newBuilder(URI.create(program.adminUrl() + "/api/cache/clear"))
                                 .header("authorization", "Bearer " + TOKEN)
+                                // As the command.
+                                .timeout(Duration.ofSeconds(5))
                                 .POST(BodyPublishers.noBody())
                                 .build(),
                         BodyHandlers.ofString());

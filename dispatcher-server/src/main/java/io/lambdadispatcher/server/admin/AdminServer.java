@@ -79,16 +79,17 @@ public final class AdminServer implements AutoCloseable {
         connections.setAccess(access);
     }
 
+    /** Replaces the certificate and its key; {@code null} = no TLS. See {@link #context}. */
+    public void setTls(@Nullable SslContext tls) {
+        connections.setTls(tls);
+    }
+
     /**
-     * Replaces the certificate and its key.
+     * Returns what TLS needs of a certificate and its key; {@code null} = no TLS.
      *
      * @throws IllegalArgumentException if TLS cannot use them
      */
-    public void setTls(TlsOptions.@Nullable Contents tls) {
-        connections.setTls(context(tls));
-    }
-
-    private static @Nullable SslContext context(TlsOptions.@Nullable Contents tls) {
+    public static @Nullable SslContext context(TlsOptions.@Nullable Contents tls) {
         if (tls == null) {
             return null;
         }

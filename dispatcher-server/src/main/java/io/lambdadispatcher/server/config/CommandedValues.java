@@ -3,12 +3,14 @@ package io.lambdadispatcher.server.config;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Values that commands have set while the dispatcher runs. They hold instead of those of the
- * configuration, until the configuration of the same setting changes, or the function of a weight
- * no longer shares its route. Immutable.
+ * configuration, until the configuration of the same setting changes, or a weight is no longer
+ * applicable. Immutable.
  */
 public final class CommandedValues {
     /** No command has set anything. */
@@ -59,26 +61,36 @@ public final class CommandedValues {
     }
 
     /**
-     * Returns these values without the weights of functions that do not share their route. A weight
-     * of 0 would make such a configuration invalid, and no command could change it.
+     * Returns these values without the weights of functions that share their route with no other,
+     * or only with functions that have a weight of 0, too. Such a configuration would be invalid,
+     * and with it each later one.
      */
     public CommandedValues applicableTo(Configuration configuration) {
-        List<String> sharing = configuration.sharingRoutes().stream()
-                .map(function -> function.options().name())
-                .toList();
+        List<FunctionConfiguration> sharing = configuration.sharingRoutes();
+        Map<Route, Integer> sums = sharing.stream()
+                .collect(Collectors.toMap(each -> each.route().withoutWeight(), this::weight, Integer::sum));
+        Set<String> weighed = sharing.stream()
+                .filter(each -> sums.getOrDefault(each.route().withoutWeight(), 0) > 0)
+                .map(each -> each.options().name())
+                .collect(Collectors.toSet());
         Map<Key, String> applicable = new LinkedHashMap<>(texts);
         applicable
                 .keySet()
-                .removeIf(key -> key.setting == FunctionSettings.FUNCTION_WEIGHT && !sharing.contains(key.function));
+                .removeIf(key -> key.setting == FunctionSettings.FUNCTION_WEIGHT && !weighed.contains(key.function));
         return new CommandedValues(applicable);
+    }
+
+    private int weight(FunctionConfiguration of) {
+        String commanded = texts.get(new Key(of.options().name(), FunctionSettings.FUNCTION_WEIGHT));
+        return commanded == null ? of.route().weight() : Integer.parseInt(commanded);
     }
 
     /** Returns a line for each of these values that {@link #applicableTo} has left out. */
     public List<String> endsIn(CommandedValues applicable) {
         return texts.keySet().stream()
                 .filter(key -> !applicable.texts.containsKey(key))
-                .map(key ->
-                        key + ": not set by a command any more, because the function shares its route with no other")
+                .map(key -> key + ": not set by a command any more, because the weights of its route would all be 0,"
+                        + " or no other function has this route")
                 .toList();
     }
 

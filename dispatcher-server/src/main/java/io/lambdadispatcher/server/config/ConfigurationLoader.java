@@ -38,6 +38,7 @@ public final class ConfigurationLoader {
             DEMO_TRY_VARIABLE,
             DEMO_EXAMPLES_VARIABLE,
             Setting.VARIABLE_PREFIX + "PAYLOAD",
+            Setting.VARIABLE_PREFIX + "DOWNSTREAM_SHARE",
             Setting.VARIABLE_PREFIX + "HANDLER",
             Setting.VARIABLE_PREFIX + "EXIT_WITH_PARENT");
 

@@ -165,7 +165,7 @@ public record FunctionConfiguration(
 
     /**
      * Returns the name of a route's admission policy and breaker, which clients see. It shows no
-     * header, because the header may be a secret.
+     * header, which clients need not know.
      */
     private static String nameOf(Route route) {
         String host = route.host() == null ? "" : route.host();

@@ -61,8 +61,10 @@ public final class FunctionSettings {
     public static final Setting<Route.Header> FUNCTION_HEADER = FUNCTION.setting(
                     "function.header", HttpValueTypes.header())
             .ofRoutes()
-            .doc("Routes only requests with this header to the function. With a value, the header must have that value."
-                    + " A function with a matching header wins over functions of the same host without one.");
+            .doc(
+                    "Routes only requests with this header to the function. With a value, the header must have that value, which"
+                            + " logs and the admin port show."
+                            + " A function with a matching header wins over functions of the same host without one.");
     public static final Setting<Integer> FUNCTION_WEIGHT = FUNCTION.setting("function.weight", number(0, 10_000), "100")
             .reloads()
             .doc("Share of the requests among functions with the same host, header and path. 0 means none."

@@ -121,7 +121,9 @@ public record ValueType<T>(
 
     /** Returns the value in quotation marks, or only its size if it may contain a secret. */
     String quote(String text) {
-        boolean secret = isSecret(text) || label.equals(VARIABLES) || label.equals(URL) && text.contains("@");
+        boolean secret = isSecret(text)
+                || label.equals(VARIABLES)
+                || label.endsWith(URL) && (text.contains("@") || text.contains("?"));
         return secret ? text.getBytes(StandardCharsets.UTF_8).length + " bytes" : '"' + text + '"';
     }
 
@@ -450,12 +452,12 @@ public record ValueType<T>(
         });
     }
 
-    /** A URL without user and password, because URLs are shown and logged. */
+    /** A URL without user, password and query, because URLs are shown and logged. */
     static ValueType<URI> uri() {
-        return single(URL, "a URL such as http://host:4566, without user and password", text -> {
+        return single(URL, "a URL such as http://host:4566, without user, password and query", text -> {
             URI uri = URI.create(text);
             require("http".equals(uri.getScheme()) || "https".equals(uri.getScheme()));
-            require(uri.getHost() != null && uri.getUserInfo() == null);
+            require(uri.getHost() != null && uri.getUserInfo() == null && uri.getQuery() == null);
             return uri;
         });
     }
@@ -476,7 +478,7 @@ public record ValueType<T>(
         ValueType<URI> uri = uri();
         return single(URL, expected, text -> {
             URI collector = uri.parser.apply(List.of(text));
-            require(collector.getQuery() == null && collector.getFragment() == null);
+            require(collector.getFragment() == null);
             require(collector.getPath().endsWith(path)
                     || grpc && collector.getPath().length() <= 1);
             return collector;

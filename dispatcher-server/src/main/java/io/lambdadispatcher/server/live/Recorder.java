@@ -167,7 +167,9 @@ public final class Recorder implements DispatcherObserver {
     @Override
     public void onIncident(Incident incident) {
         if (incident.isOver()) {
-            incidents.remove(incident.headline());
+            // The next one may have begun on another event loop.
+            incidents.computeIfPresent(
+                    incident.headline(), (its, open) -> open.since().equals(incident.since()) ? null : open);
         } else {
             incidents.put(incident.headline(), incident);
         }

@@ -817,8 +817,8 @@ class AdminServerTest {
 
         assertThat(healthTrusting(first)).isEqualTo("live\n");
         assertThatThrownBy(() -> healthTrusting(second)).hasMessageContaining("--ca-file");
-        server.setTls(new TlsOptions.Contents(
-                List.of(second.getCertificate()), second.getKeyPair().getPrivate(), List.of()));
+        server.setTls(AdminServer.context(new TlsOptions.Contents(
+                List.of(second.getCertificate()), second.getKeyPair().getPrivate(), List.of())));
         assertThat(healthTrusting(second)).isEqualTo("live\n");
         assertThatThrownBy(() -> call("GET", "/health")).as("without TLS").isInstanceOf(IOException.class);
     }

@@ -9,6 +9,8 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class CommandedValuesTest {
     @TempDir
@@ -61,6 +63,24 @@ class CommandedValuesTest {
         CommandedValues kept = commanded.keptBy(shops(90, 10), shops(90, 20, "log.level: debug"));
 
         assertThat(kept.lines()).containsExactly("function shop, weight: 1, set by a command");
+    }
+
+    /** Otherwise, this configuration and each later one would be refused. */
+    @ParameterizedTest
+    @CsvSource({"0, 100, 95, 0, false", "0, 0, 95, 5, false", "0, 100, 95, 5, true", "1, 0, 95, 0, true"})
+    void should_end_if_the_weights_of_a_route_would_all_be_0(
+            int commandedShop, int commandedNext, int shop, int next, boolean kept) throws Exception {
+        Configuration before = shops(95, 5);
+        CommandedValues commanded = weight("shop", String.valueOf(commandedShop))
+                .with("next", FunctionSettings.FUNCTION_WEIGHT, String.valueOf(commandedNext));
+        Configuration after = shops(shop, next);
+
+        CommandedValues applicable = commanded.keptBy(before, after).applicableTo(after);
+
+        Configuration inForce = applicable.appliedTo(after);
+        assertThat(weights(inForce))
+                .containsExactly(kept ? commandedShop : shop, kept && next == 5 ? commandedNext : next);
+        assertThat(commanded.keptBy(before, after).endsIn(applicable)).hasSize(kept ? 0 : next == 5 ? 2 : 1);
     }
 
     @Test

@@ -147,6 +147,9 @@ class ConfigurationLoaderTest {
     void should_leave_variables_that_are_for_others_alone() throws Exception {
         environment.put("LAMBDA_DISPATCHER_ADVERTISED_HOST", "10.0.0.7");
         environment.put("LAMBDA_DISPATCHER_PAYLOAD", "{}");
+        environment.put("LAMBDA_DISPATCHER_HANDLER", "com.example.Orders");
+        environment.put("LAMBDA_DISPATCHER_EXIT_WITH_PARENT", "true");
+        environment.put("LAMBDA_DISPATCHER_DOWNSTREAM_SHARE", "20");
         environment.put("LAMBDA_DISPATCHER_JAVA_OPTS", "-Xmx1g");
 
         assertThat(loadWithSecret().get(Settings.WORKERS_PORT).port()).isEqualTo(8444);
@@ -239,14 +242,16 @@ class ConfigurationLoaderTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"https://user:hush@host", "https://hush@host:4318", "https://ho st:hush@x"})
+    @ValueSource(
+            strings = {"https://user:hush@host", "https://hush@host:4318", "https://ho st:hush@x", "https://x?key=hush"
+            })
     void should_refuse_a_url_with_a_password_without_showing_it(String url) {
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
         flags.put("--aws-endpoint", url);
 
         assertThat(problems())
                 .containsExactly(
-                        "aws.endpoint: expected a URL such as http://host:4566, without user and password, got "
+                        "aws.endpoint: expected a URL such as http://host:4566, without user, password and query, got "
                                 + url.length() + " bytes (flag --aws-endpoint)");
     }
 
@@ -1064,10 +1069,11 @@ class ConfigurationLoaderTest {
             assertThat(loadWithSecret().find(Settings.TRACING_ENDPOINT)).hasToString(url);
         } else {
             environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+            String shown = url.contains("?") ? url.length() + " bytes" : '"' + url + '"';
             assertThat(problems())
                     .containsExactly("tracing.endpoint: expected a URL without user, password and query, and without a"
                             + " path for gRPC, such as http://collector:4317, or with the path of HTTP, such as"
-                            + " http://collector:4318/v1/traces, got \"" + url + "\" (flag --tracing-endpoint)");
+                            + " http://collector:4318/v1/traces, got " + shown + " (flag --tracing-endpoint)");
         }
     }
 

@@ -106,9 +106,17 @@ class RecorderTest {
         recorder.onIncident(full);
         assertThat(recorder.incidents()).containsExactly(full, lost);
 
-        recorder.onIncident(
-                new Incident(Incident.Kind.WORKERS_LOST, "a", "", "worker 1", Instant.EPOCH, 3, Duration.ofSeconds(9)));
+        Incident over =
+                new Incident(Incident.Kind.WORKERS_LOST, "a", "", "worker 1", Instant.EPOCH, 3, Duration.ofSeconds(9));
+        recorder.onIncident(over);
         assertThat(recorder.incidents()).containsExactly(full);
+
+        // The next one can begin before the end of this one is told.
+        Incident next =
+                new Incident(Incident.Kind.WORKERS_LOST, "a", "", "worker 2", Instant.EPOCH.plusSeconds(40), 1, null);
+        recorder.onIncident(next);
+        recorder.onIncident(over);
+        assertThat(recorder.incidents()).containsExactly(next, full);
     }
 
     @Test

@@ -94,8 +94,7 @@ public final class ClientSide {
             observer.onProtection(protection);
             String why = switch (protection) {
                 case CONNECTION_LIMIT -> "there are too many, see http.max-connections";
-                case ADDRESS_LIMIT ->
-                    "too many come from one address, see http.max-connections-per-address and forwarding.trust";
+                case ADDRESS_LIMIT -> "too many come from one address, see http.max-connections and forwarding.trust";
                 case MEMORY_CUT -> "they hold too much memory, see http.client-memory";
                 default -> null;
             };

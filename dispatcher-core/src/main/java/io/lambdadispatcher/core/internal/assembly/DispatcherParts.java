@@ -40,7 +40,7 @@ public final class DispatcherParts {
     private final Engine engine;
     private final EventLoop anyLoop;
     private final BlockedLoopWatch blockedLoops;
-    private final Future<?> incidentTicks;
+    private final List<Future<?>> ticks;
     private final ProcessWatch process;
     private final ClientSide clients;
     private final WorkerSide workers;
@@ -70,7 +70,9 @@ public final class DispatcherParts {
         blockedLoops = BlockedLoopWatch.start(engine.loopIndexes().keySet(), log::warn);
         Incidents incidents = new Incidents(observer, Ticker.systemTicker());
         engine.pools().values().forEach(pool -> pool.openWorkers().reportTo(incidents));
-        incidentTicks = anyLoop.scheduleAtFixedRate(incidents::tick, 1, 1, TimeUnit.SECONDS);
+        ticks = List.of(
+                anyLoop.scheduleAtFixedRate(incidents::tick, 1, 1, TimeUnit.SECONDS),
+                anyLoop.scheduleAtFixedRate(engine::closeUnusedBreakers, 1, 1, TimeUnit.SECONDS));
         process = ProcessWatch.start(List.copyOf(engine.loopIndexes().keySet()), incidents);
         undo.push(this::closeWatches);
         clients = new ClientSide(options.clients, options.functions, router, engine, observer, incidents);
@@ -167,7 +169,7 @@ public final class DispatcherParts {
     /** Ends what looks after the event loops, which may outlive the dispatcher. */
     void closeWatches() {
         blockedLoops.close();
-        incidentTicks.cancel(false);
+        ticks.forEach(each -> each.cancel(false));
         process.close();
         // The program may have ended the event loops on which these workers would do so.
         inProcess.values().forEach(InProcessWorker::closeWatch);

@@ -197,6 +197,12 @@ public final class Engine {
         dispatches.forEach(dispatch -> dispatch.setOptions(options));
     }
 
+    /** Closes breakers that no request asks any more. Called about once a second, on any thread. */
+    public void closeUnusedBreakers() {
+        long now = anyLoop().ticker().nanoTime();
+        filters.values().forEach(each -> each.closeUnusedBreakers(now));
+    }
+
     public List<BreakerSnapshot> breakers() {
         return filters.values().stream().flatMap(FunctionFilters::breakers).toList();
     }

@@ -52,6 +52,11 @@ public final class FunctionFilters {
                 .filter(Objects::nonNull);
     }
 
+    /** Closes breakers that no request asks any more. Called about once a second. */
+    public void closeUnusedBreakers(long nowNanos) {
+        breakers.values().forEach(each -> each.closeIfUnused(nowNanos));
+    }
+
     boolean isOpen(BreakerPolicy policy) {
         Breaker its = breakers.get(policy.name());
         return its != null && its.state() == BreakerState.OPEN;

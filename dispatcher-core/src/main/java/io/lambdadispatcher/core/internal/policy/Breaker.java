@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * <p>Each phase counts its own requests: one that passed in an earlier phase says nothing about
- * this one. Time passes only with requests.
+ * this one. From any state, it closes if it has no requests any more ({@link #closeIfUnused}).
  *
  * <p><i>Event loops:</i> all loops share a breaker. A request costs one read when it arrives and
  * one atomic operation on a counter when it ends. There is no lock.
@@ -44,6 +44,9 @@ public final class Breaker {
 
     /** Openings within this multiple of the open time after the last closing follow each other. */
     private static final int CALM = 10;
+
+    /** An open time may be shorter than the pause between two requests of a quiet route. */
+    private static final long UNUSED_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     /** Receives each change of the state, once, on the thread that caused it. */
     @FunctionalInterface
@@ -72,6 +75,9 @@ public final class Breaker {
         private final RecentFailures recent;
         private final AtomicInteger arrived = new AtomicInteger();
 
+        /** When a request came last, if the breaker is not closed. */
+        private volatile long askedNanos;
+
         /** Of a step of the ramp. */
         private final AtomicLong ended = new AtomicLong();
 
@@ -81,6 +87,7 @@ public final class Breaker {
             this.lengthNanos = lengthNanos;
             this.doublings = doublings;
             this.reason = reason;
+            askedNanos = sinceNanos;
             recent = new RecentFailures();
         }
 
@@ -134,14 +141,29 @@ public final class Breaker {
         if (phase.state == BreakerState.CLOSED) {
             return phase;
         }
+        phase.askedNanos = nowNanos;
         if (phase.state == BreakerState.OPEN) {
             if (!phase.isOver(nowNanos)) {
                 return null;
             }
-            phase = begin(phase, BreakerState.RAMP_20, policy, nowNanos, "the time for which it was open is over");
+            phase = begin(
+                    phase, BreakerState.RAMP_20, openNanos(policy), nowNanos, "the time for which it was open is over");
         }
         // Another thread may have changed the state.
         return phase.state == BreakerState.CLOSED || phase.passesShare() ? phase : null;
+    }
+
+    /**
+     * Closes the breaker if no request has asked it for longer than it is open. Its route may be
+     * gone, or have no breaker any more. Called now and then.
+     */
+    public void closeIfUnused(long nowNanos) {
+        Phase phase = phase();
+        long unusedNanos = nowNanos - phase.askedNanos;
+        if (phase.state != BreakerState.CLOSED && unusedNanos >= Math.max(UNUSED_NANOS, phase.lengthNanos)) {
+            String reason = "no request for " + TimeUnit.NANOSECONDS.toSeconds(unusedNanos) + " s";
+            begin(phase, BreakerState.CLOSED, 0, nowNanos, reason);
+        }
     }
 
     /** Returns the time until the breaker lets requests pass again; 0 = it does. */
@@ -178,15 +200,19 @@ public final class Breaker {
             openIfTooMany(step, few ? all : recent, MIN_RAMP_REQUESTS, policy, nowNanos);
         } else if (step.isOver(nowNanos) && RecentFailures.total(all) >= MIN_RAMP_REQUESTS) {
             BreakerState next = step.state == BreakerState.RAMP_20 ? BreakerState.RAMP_60 : BreakerState.CLOSED;
-            begin(step, next, policy, nowNanos, describe(all));
+            begin(step, next, openNanos(policy), nowNanos, describe(all));
         }
     }
 
     private void openIfTooMany(Phase phase, long seen, int least, BreakerPolicy policy, long nowNanos) {
         int total = RecentFailures.total(seen);
         if (total >= least && RecentFailures.failed(seen) >= threshold(total, policy.errors())) {
-            begin(phase, BreakerState.OPEN, policy, nowNanos, describe(seen));
+            begin(phase, BreakerState.OPEN, openNanos(policy), nowNanos, describe(seen));
         }
+    }
+
+    private static long openNanos(BreakerPolicy policy) {
+        return policy.open().toNanos();
     }
 
     /** Returns the failures that are more than the share, and not by chance. */
@@ -204,8 +230,7 @@ public final class Breaker {
     }
 
     /** All changes of the state are here. One of the threads that try wins. */
-    private Phase begin(Phase before, BreakerState state, BreakerPolicy policy, long nowNanos, String reason) {
-        long openNanos = policy.open().toNanos();
+    private Phase begin(Phase before, BreakerState state, long openNanos, long nowNanos, String reason) {
         int doublings = before.doublings;
         if (state == BreakerState.OPEN) {
             boolean calm = before.state == BreakerState.CLOSED && nowNanos - before.sinceNanos > CALM * openNanos;

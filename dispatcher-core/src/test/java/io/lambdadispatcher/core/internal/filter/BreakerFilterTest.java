@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
+import io.lambdadispatcher.core.observe.BreakerSnapshot;
 import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
@@ -31,6 +32,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
 
@@ -47,7 +49,8 @@ class BreakerFilterTest {
     private final FilterLoop home = new FilterLoop(channel.eventLoop(), observer, (function, request, client) -> {
         throw new UnsupportedOperationException(function);
     });
-    private final FunctionOpener opener = new FunctionFilters("f", observer).around(function, channel.eventLoop());
+    private final FunctionFilters filters = new FunctionFilters("f", observer);
+    private final FunctionOpener opener = filters.around(function, channel.eventLoop());
 
     @BeforeEach
     void freeze() {
@@ -182,6 +185,33 @@ class BreakerFilterTest {
         open("GET", true, client, policy(BREAKER));
 
         assertThat(client).hasToString("BREAKER_OPEN 5");
+    }
+
+    /** A reload may have turned it off, or removed its route. */
+    @ParameterizedTest
+    @CsvSource({"0, 5, 60", "5, 5, 60", "0, 3600, 3600"})
+    void should_close_if_no_request_asks_it_any_more(int askedAfter, int openSeconds, int unusedSeconds) {
+        BreakerPolicy breaker = BreakerPolicy.builder("test")
+                .errors(0.5)
+                .open(Duration.ofSeconds(openSeconds))
+                .build();
+        for (int i = 0; i < 20; i++) {
+            open("GET", true, new Client(), policy(breaker));
+            last().response.onFailure(new Failure(Failure.Kind.HANDLER_FAILED, "broken"));
+        }
+        pass(askedAfter * 1000L);
+        open("GET", true, new Client(), policy(breaker));
+        BreakerState asked = askedAfter == 0 ? BreakerState.OPEN : BreakerState.RAMP_20;
+
+        pass(unusedSeconds * 1000L - 1);
+        filters.closeUnusedBreakers(channel.eventLoop().ticker().nanoTime());
+        assertThat(filters.breakers()).extracting(BreakerSnapshot::state).containsExactly(asked);
+        pass(1);
+        filters.closeUnusedBreakers(channel.eventLoop().ticker().nanoTime());
+        assertThat(filters.breakers())
+                .containsExactly(new BreakerSnapshot(
+                        "f", "test", BreakerState.CLOSED, "no request for " + unusedSeconds + " s"));
+        assertThat(states()).endsWith(BreakerState.CLOSED);
     }
 
     /** The filters between the breaker and the function pass on that a worker has a request. */
