@@ -206,7 +206,7 @@ public final class FleetFunction {
 
     /** Records a goodbye. The worker may still serve others, but its end is not reported here. */
     public void onGoodbye(String workerId) {
-        own.onGoodbye(workerId);
+        own.onGoodbye(workerId, member.time.millis());
     }
 
     /**

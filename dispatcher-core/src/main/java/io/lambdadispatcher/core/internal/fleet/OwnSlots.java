@@ -46,6 +46,9 @@ final class OwnSlots {
 
         State state;
 
+        /** When a worker has said goodbye, by the wall clock in milliseconds; 0 = it has not. */
+        long goodbyeMillis;
+
         /** The downstream connections that the worker keeps to; 0 = not known, or not limited. */
         int connections;
 
@@ -63,6 +66,9 @@ final class OwnSlots {
 
     /** How long before its slot ends a worker's next life must be paid for. */
     private static final long EXTENSION_MILLIS = TimeUnit.MINUTES.toMillis(2);
+
+    /** Most requests that a worker still has at other dispatchers after its goodbye end within this time. */
+    private static final long LEAVING_MILLIS = TimeUnit.SECONDS.toMillis(30);
 
     private final String owner;
     private final Map<String, Own> slots = new LinkedHashMap<>();
@@ -112,11 +118,12 @@ final class OwnSlots {
         }
     }
 
-    /** Records that a worker has said goodbye, so it has ended. */
-    void onGoodbye(String workerId) {
+    /** Records that a worker has said goodbye, so it ends. It may still serve other dispatchers. */
+    void onGoodbye(String workerId, long nowMillis) {
         Own slot = slots.get(workerId);
         if (slot != null) {
-            slot.advance(State.ENDED);
+            slot.advance(State.REPLACED);
+            slot.goodbyeMillis = nowMillis;
         }
     }
 
@@ -253,6 +260,9 @@ final class OwnSlots {
             if (mine.connections > 0 && mine.connections < slot.downstreamShare()) {
                 next.setDownstreamShare(id, mine.connections);
                 changed = true;
+            }
+            if (mine.goodbyeMillis != 0 && nowMillis - mine.goodbyeMillis >= LEAVING_MILLIS) {
+                mine.advance(State.ENDED);
             }
             switch (mine.state) {
                 case FREE, LAUNCHED -> {}

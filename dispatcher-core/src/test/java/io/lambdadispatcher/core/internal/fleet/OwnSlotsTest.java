@@ -56,9 +56,10 @@ class OwnSlotsTest {
         assertThat(budget.slot("w0")).matches(Slot::replaced);
         assertThat(own.leaving(budget)).isZero();
 
-        own.onGoodbye("w0");
+        own.onGoodbye("w0", NOW);
         own.onUse(new SlotUse("w0", true, true, 0));
-        assertThat(change()).isTrue();
+        assertThat(own.change(budget, NOW + 29_999, LIMITS)).isFalse();
+        assertThat(own.change(budget, NOW + 30_000, LIMITS)).isTrue();
         assertThat(budget.slots()).isEmpty();
         assertThat(own.removeGone(budget)).isEmpty();
         assertThat(own.size()).isZero();

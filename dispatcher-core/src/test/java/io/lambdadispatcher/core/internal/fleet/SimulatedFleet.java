@@ -858,7 +858,17 @@ final class SimulatedFleet {
             if (!draining && !hasExited()) {
                 draining = true;
                 note("drain " + id);
-                time.after(random.nextLong(2 * SECOND), () -> exit(true, Cause.ENDED));
+                // Requests last longer at one dispatcher than at another.
+                long longestNanos = random.nextLong(2 * SECOND);
+                connections.keySet().forEach(each -> time.after(random.nextLong(longestNanos + 1), () -> leave(each)));
+                time.after(longestNanos, () -> exit(true, Cause.ENDED));
+            }
+        }
+
+        private void leave(SimulatedDispatcher from) {
+            if (connections.size() > 1 && connections.remove(from) != null) {
+                note(id + " leaves " + from.member.id);
+                from.onDisconnected(this, true);
             }
         }
 
