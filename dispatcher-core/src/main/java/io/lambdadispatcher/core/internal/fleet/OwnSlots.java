@@ -67,7 +67,7 @@ final class OwnSlots {
     /** How long before its slot ends a worker's next life must be paid for. */
     private static final long EXTENSION_MILLIS = TimeUnit.MINUTES.toMillis(2);
 
-    /** Most requests that a worker still has at other dispatchers after its goodbye end within this time. */
+    /** In this time, most requests end that a worker still has at others after its goodbye. */
     private static final long LEAVING_MILLIS = TimeUnit.SECONDS.toMillis(30);
 
     private final String owner;
