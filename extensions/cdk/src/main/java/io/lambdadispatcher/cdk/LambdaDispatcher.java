@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 import software.amazon.awscdk.Duration;
 import software.amazon.awscdk.RemovalPolicy;
 import software.amazon.awscdk.Stack;
+import software.amazon.awscdk.services.applicationautoscaling.EnableScalingProps;
 import software.amazon.awscdk.services.dynamodb.Attribute;
 import software.amazon.awscdk.services.dynamodb.AttributeType;
 import software.amazon.awscdk.services.dynamodb.BillingMode;
@@ -22,6 +23,7 @@ import software.amazon.awscdk.services.ecs.ContainerDefinition;
 import software.amazon.awscdk.services.ecs.ContainerDefinitionOptions;
 import software.amazon.awscdk.services.ecs.ContainerImage;
 import software.amazon.awscdk.services.ecs.CpuArchitecture;
+import software.amazon.awscdk.services.ecs.CpuUtilizationScalingProps;
 import software.amazon.awscdk.services.ecs.DeploymentCircuitBreaker;
 import software.amazon.awscdk.services.ecs.FargateService;
 import software.amazon.awscdk.services.ecs.FargateTaskDefinition;
@@ -43,7 +45,6 @@ import software.amazon.awscdk.services.iam.PolicyStatement;
 import software.amazon.awscdk.services.lambda.Function;
 import software.amazon.awscdk.services.lambda.IAlias;
 import software.amazon.awscdk.services.lambda.IFunction;
-import software.amazon.awscdk.services.lambda.IVersion;
 import software.amazon.awscdk.services.logs.LogGroup;
 import software.amazon.awscdk.services.logs.RetentionDays;
 import software.amazon.awscdk.services.secretsmanager.SecretStringGenerator;
@@ -123,7 +124,7 @@ public final class LambdaDispatcher extends Construct {
         service = FargateService.Builder.create(this, "Service")
                 .cluster(from.cluster != null ? from.cluster : cluster(vpc))
                 .taskDefinition(task)
-                .desiredCount(from.count)
+                .desiredCount(from.least == from.most ? from.least : null)
                 // A new task has its own workers before an old task stops.
                 .minHealthyPercent(100)
                 .maxHealthyPercent(200)
@@ -132,6 +133,17 @@ public final class LambdaDispatcher extends Construct {
                 .healthCheckGracePeriod(Duration.minutes(2))
                 .enableExecuteCommand(from.executeCommand)
                 .build();
+        if (from.least < from.most) {
+            service.autoScaleTaskCount(EnableScalingProps.builder()
+                            .minCapacity(from.least)
+                            .maxCapacity(from.most)
+                            .build())
+                    .scaleOnCpuUtilization(
+                            "Cpu",
+                            CpuUtilizationScalingProps.builder()
+                                    .targetUtilizationPercent(60)
+                                    .build());
+        }
         entrance = from.rule == null
                 ? Entrance.of(this, vpc, from.certificates, from.internetFacing)
                 : Entrance.of(this, vpc, from.rule);
@@ -139,7 +151,7 @@ public final class LambdaDispatcher extends Construct {
         service.getConnections()
                 .allowFrom(
                         entrance.source(), Port.tcp(ADMIN_PORT), "The load balancer checks the health of dispatchers");
-        IFunction function = withoutQualifier(Objects.requireNonNull(from.function));
+        IFunction function = LaunchedFunction.withoutQualifier(Objects.requireNonNull(from.function));
         service.getConnections()
                 .allowFrom(function, Port.tcp(WORKER_PORT), "Workers dial the dispatcher that launched them");
         if (from.base != null) {
@@ -185,27 +197,9 @@ public final class LambdaDispatcher extends Construct {
         return Attribute.builder().name(name).type(AttributeType.STRING).build();
     }
 
-    /**
-     * While an alias moves, workers are launched with the number of a version. The containers of a
-     * base may state the name of an alias.
-     */
-    private void allowInvokes(IFunction function, boolean byAlias) {
-        function.grantInvoke(task.getTaskRole());
-        if (byAlias) {
-            task.addToTaskRolePolicy(PolicyStatement.Builder.create()
-                    .actions(List.of("lambda:GetAlias"))
-                    .resources(List.of(function.getFunctionArn(), function.getFunctionArn() + ":*"))
-                    .build());
-        }
-    }
-
     private ContainerDefinitionOptions container(Builder from, Map<String, Secret> secrets) {
         IFunction function = Objects.requireNonNull(from.function);
-        if (function instanceof IAlias alias) {
-            allowInvokes(alias.getVersion().getLambda(), true);
-        } else {
-            allowInvokes(function, from.base != null);
-        }
+        LaunchedFunction.allowInvokes(task, function, from.base != null);
         Map<String, String> settings = new TreeMap<>(from.settings.all());
         settings.put("aws.region", Stack.of(this).getRegion());
         settings.put("function.lambda", function.getFunctionArn());
@@ -254,18 +248,7 @@ public final class LambdaDispatcher extends Construct {
                         .build());
     }
 
-    /**
-     * Returns the function of an alias or a version, neither of which knows its security groups. If
-     * they are imported, they only implement the interfaces.
-     */
-    private static IFunction withoutQualifier(IFunction function) {
-        if (function instanceof IAlias alias) {
-            return alias.getVersion().getLambda();
-        }
-        return function instanceof IVersion version ? version.getLambda() : function;
-    }
-
-    /** Returns the service, for example to scale it or to add an alarm. */
+    /** Returns the service, for example to add an alarm. {@link Builder#scale} scales it. */
     public FargateService getService() {
         return service;
     }
@@ -315,7 +298,8 @@ public final class LambdaDispatcher extends Construct {
         private CpuArchitecture architecture = CpuArchitecture.X86_64;
         private int cpu = 256;
         private int memoryMiB = 512;
-        private int count = 2;
+        private int least = 2;
+        private int most = 2;
         private boolean internetFacing;
         private boolean plainHttp;
         private boolean fleet;
@@ -526,10 +510,20 @@ public final class LambdaDispatcher extends Construct {
 
         /** Sets how many dispatchers run. Default: 2. */
         public Builder count(int count) {
-            if (count < 1) {
-                throw new IllegalArgumentException("count: expected at least 1 dispatcher, got " + count);
+            return scale(count, count);
+        }
+
+        /**
+         * Lets the number of dispatchers follow their CPU, so that they use 60 % of it. An update of
+         * the stack does not change the number. Use it with {@link #fleet}.
+         */
+        public Builder scale(int least, int most) {
+            if (least < 1 || most < least) {
+                throw new IllegalArgumentException(
+                        "count: expected at least 1 dispatcher, and no smaller maximum, got " + least + " to " + most);
             }
-            this.count = count;
+            this.least = least;
+            this.most = most;
             return this;
         }
 

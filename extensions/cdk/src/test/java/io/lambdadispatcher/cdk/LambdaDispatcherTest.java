@@ -21,6 +21,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import software.amazon.awscdk.App;
 import software.amazon.awscdk.Duration;
 import software.amazon.awscdk.Stack;
@@ -509,6 +510,23 @@ class LambdaDispatcherTest {
                 .contains("MinimumHealthyPercent=100", "MaximumPercent=200", "Rollback=true", "Enable=true");
     }
 
+    /** A count in the template would end tasks at the next update. */
+    @Test
+    void should_leave_the_number_of_tasks_to_scaling() {
+        Rendered rendered = render(builder -> builder.scale(2, 10));
+
+        assertThat(rendered.one("AWS::ECS::Service", "Dispatcher")).doesNotContainKey("DesiredCount");
+        assertThat(rendered.one("AWS::ApplicationAutoScaling::ScalableTarget", "Dispatcher"))
+                .containsEntry("MinCapacity", 2)
+                .containsEntry("MaxCapacity", 10);
+        assertThat(rendered.one("AWS::ApplicationAutoScaling::ScalingPolicy", "Dispatcher")
+                        .toString())
+                .contains("ECSServiceAverageCPUUtilization", "TargetValue=60");
+        assertThatThrownBy(() -> builder().scale(3, 2))
+                .hasMessage("count: expected at least 1 dispatcher, and no smaller maximum, got 3 to 2");
+        assertThatThrownBy(() -> builder().count(0)).isInstanceOf(IllegalArgumentException.class);
+    }
+
     @Test
     void should_give_a_task_the_time_to_stop_that_its_settings_need() {
         Rendered rendered =
@@ -791,11 +809,23 @@ class LambdaDispatcherTest {
         assertThat(Rendered.list(base.get("Environment"))).contains(variable("AWS_LAMBDA_FUNCTION_VERSION", "7"));
     }
 
-    @Test
-    void should_allow_the_tasks_to_find_the_version_that_a_base_states() {
-        withBase(builder(), 10).build();
+    /** The base may state another version than the one that the dispatchers know. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_allow_the_tasks_to_find_the_version_that_a_base_states(boolean ofVersion) {
+        LambdaDispatcher.Builder builder = ofVersion ? builder("shop", workers.getCurrentVersion()) : builder();
+        withBase(builder, 10).build();
 
-        assertThat(Rendered.of(stack).allowedToTasks()).containsKeys("lambda:InvokeFunction", "lambda:GetAlias");
+        Rendered rendered = Rendered.of(stack);
+        assertThat(rendered.allowedToTasks()).containsKeys("lambda:InvokeFunction", "lambda:GetAlias");
+        assertThat(rendered.allowedToTasks()).allSatisfy((action, resources) -> {
+            if (action.startsWith("lambda:")) {
+                assertThat(resources.toString())
+                        .contains(logicalId("Workers"))
+                        .contains(":*")
+                        .doesNotContain("CurrentVersion");
+            }
+        });
     }
 
     @Test
