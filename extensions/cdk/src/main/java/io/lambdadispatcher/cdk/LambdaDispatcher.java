@@ -514,8 +514,8 @@ public final class LambdaDispatcher extends Construct {
         }
 
         /**
-         * Lets the number of dispatchers follow their CPU, so that they use 60 % of it. An update of
-         * the stack does not change the number. Use it with {@link #fleet}.
+         * Lets the number of dispatchers follow their CPU, so that they use 60 % of it. An update
+         * of the stack does not change the number. Use it with {@link #fleet}.
          */
         public Builder scale(int least, int most) {
             if (least < 1 || most < least) {

@@ -16,6 +16,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
+import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.EventExecutor;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -312,25 +313,25 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
     }
 
     void interim(Http2Headers head) {
-        writeBlock(out -> FrameWriter.writeInterim(out, encoder, head));
+        write(out -> FrameWriter.writeInterim(out, encoder, head));
     }
 
     void head(Http2Headers head, boolean end) {
         if (end) {
             reportTiming();
         }
-        writeBlock(out -> FrameWriter.writeResponseHead(out, encoder, head, end));
+        write(out -> FrameWriter.writeResponseHead(out, encoder, head, end));
     }
 
     void trailers(Http2Headers trailers) {
         reportTiming();
-        writeBlock(out -> FrameWriter.writeTrailers(out, encoder, trailers));
+        write(out -> FrameWriter.writeTrailers(out, encoder, trailers));
     }
 
     void whole(Http2Headers head, ByteBuf body) {
         int bodyBytes = body.readableBytes();
         reportTiming();
-        writeBlock(out -> {
+        write(out -> {
             FrameWriter.writeResponseHead(out, encoder, head, bodyBytes == 0);
             if (bodyBytes > 0) {
                 FrameWriter.writeDataHeader(out, bodyBytes, true);
@@ -351,46 +352,40 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
 
     private void writeData(ByteBuf content, boolean end) {
         if (content.isReadable() || end) {
-            ByteBuf header = outlet.newMeta();
-            FrameWriter.writeDataHeader(header, content.readableBytes(), end);
-            outlet.meta(header);
+            write(out -> FrameWriter.writeDataHeader(out, content.readableBytes(), end));
         }
         outlet.body(content);
-        host.http2().flushSoon();
     }
 
     void reset(FailureReason code, String text) {
         reportTiming();
-        ByteBuf out = outlet.newMeta();
-        FrameWriter.writeReset(out, admitted ? WireCodes.code(code) : host.busyCode(), text);
-        outlet.meta(out);
-        host.http2().flushSoon();
+        write(out -> FrameWriter.writeReset(out, admitted ? WireCodes.code(code) : host.busyCode(), text));
     }
 
     /** Called before the last frame of the response. */
     private void reportTiming() {
         if (exchange != null && exchange.isTimed()) {
-            ByteBuf out = outlet.newMeta();
-            FrameWriter.writeTiming(out, exchange.handlerWaitMicros(), exchange.handlerMicros());
-            outlet.meta(out);
+            ServedExchange timed = exchange;
+            write(out -> FrameWriter.writeTiming(out, timed.handlerWaitMicros(), timed.handlerMicros()));
         }
     }
 
-    private interface Block {
+    private interface Frames {
         void writeTo(ByteBuf out) throws WireException;
     }
 
     /**
-     * If a block fails, HPACK's table is in an unknown state, so the stream cannot be used any
-     * more.
+     * If headers cannot be written, HPACK's table is in an unknown state, and if another frame
+     * finds no memory, the response is incomplete. So the stream cannot be used any more.
      */
-    private void writeBlock(Block block) {
-        ByteBuf out = outlet.newMeta();
+    private void write(Frames frames) {
+        ByteBuf out = null;
         try {
-            block.writeTo(out);
-        } catch (WireException | RuntimeException e) {
-            out.release();
-            log.warn("worker stream {} is reset, because headers cannot be encoded: {}", stream.id(), e.toString());
+            out = outlet.newMeta();
+            frames.writeTo(out);
+        } catch (WireException | RuntimeException | Error e) {
+            ReferenceCountUtil.release(out);
+            log.warn("worker stream {} is reset, because a frame cannot be written: {}", stream.id(), e.toString());
             resetStream(Http2Error.INTERNAL_ERROR);
             return;
         }

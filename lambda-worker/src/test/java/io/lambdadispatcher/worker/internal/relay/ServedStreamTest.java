@@ -9,13 +9,16 @@ import io.lambdadispatcher.wire.worker.HeadEncoder;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.transport.Http2Client;
+import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledHeapByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,9 +26,10 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** Responses that begin when the worker has already begun to end long ones. */
-class LateHeadTest {
+/** One worker stream in moments that no dispatcher can choose. */
+class ServedStreamTest {
     private final Http2Client http2 = Http2Client.create(new Owner(), 65_535);
     private final EmbeddedChannel channel = new EmbeddedChannel(http2);
     private final List<FailureReason> cancelled = new ArrayList<>();
@@ -75,6 +79,34 @@ class LateHeadTest {
         channel.finishAndReleaseAll();
     }
 
+    /** Its buffers grow until the memory is used up. */
+    private static final class ScarceMemory extends AbstractByteBufAllocator {
+        boolean usedUp;
+
+        @Override
+        protected ByteBuf newHeapBuffer(int initial, int max) {
+            return newDirectBuffer(initial, max);
+        }
+
+        @Override
+        public boolean isDirectBufferPooled() {
+            return false;
+        }
+
+        @Override
+        protected ByteBuf newDirectBuffer(int initial, int max) {
+            return new UnpooledHeapByteBuf(this, initial, max) {
+                @Override
+                public ByteBuf capacity(int bytes) {
+                    if (usedUp) {
+                        throw new OutOfMemoryError("for the test");
+                    }
+                    return super.capacity(bytes);
+                }
+            };
+        }
+    }
+
     private ServedStream serve() throws Exception {
         int id = http2.connection().local().incrementAndGetNextStreamId();
         http2.encoder()
@@ -87,11 +119,15 @@ class LateHeadTest {
                     responses.add(response);
                 },
                 opened);
+        ask(stream);
+        return stream;
+    }
+
+    private static void ask(ServedStream stream) throws Exception {
         ByteBuf head = Unpooled.buffer();
         FrameWriter.writeRequestHead(head, new HeadEncoder(), request(), 0, true);
         stream.read(head);
         head.release();
-        return stream;
     }
 
     private static Http2Headers request() {
@@ -115,5 +151,39 @@ class LateHeadTest {
         stream.endCleanly(second);
         responses.get(0).head(new DefaultHttp2Headers().status("200").set("content-type", "application/grpc"));
         assertThat(cancelled.contains(FailureReason.GOING_AWAY)).isEqualTo(ends);
+    }
+
+    /**
+     * The headers before the one that found no memory are in HPACK's table. The dispatcher does not
+     * know them, and would read others in the next response.
+     */
+    @ParameterizedTest
+    @ValueSource(strings = {"head", "interim", "trailers", "whole"})
+    void should_reset_the_stream_if_headers_find_no_memory(String part) throws Exception {
+        ScarceMemory memory = new ScarceMemory();
+        channel.config().setAllocator(memory);
+        ServedStream stream = serve();
+        Response response = responses.get(0);
+        Http2Headers fields = new DefaultHttp2Headers().set("x-secret", "of this client");
+        fields.set("x-long", "a".repeat(2_000));
+        ByteBuf body = Unpooled.copiedBuffer("body", StandardCharsets.US_ASCII);
+        if (part.equals("trailers")) {
+            response.head(new DefaultHttp2Headers().status("200"));
+        }
+        memory.usedUp = true;
+        switch (part) {
+            case "head" -> response.head(fields.status("200"));
+            case "interim" -> response.interim(fields.status("103"));
+            case "trailers" -> response.end(fields);
+            default -> response.respond(fields.status("200"), body.retain());
+        }
+        memory.usedUp = false;
+        channel.runPendingTasks();
+
+        assertThat(http2.connection().numActiveStreams()).isZero();
+        ask(stream);
+        assertThat(responses).as("the stream serves no other").hasSize(1);
+        assertThat(body.refCnt()).isOne();
+        body.release();
     }
 }
