@@ -3,6 +3,8 @@ package io.lambdadispatcher.wire.http2;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.DefaultHttp2FrameReader;
+import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2FrameListener;
 import io.netty.handler.codec.http2.Http2FrameReader;
@@ -127,12 +129,15 @@ public final class EagerFrameReader implements Http2FrameReader {
         readingHead = type == Http2FrameTypes.HEADERS || type == Http2FrameTypes.CONTINUATION;
         int flags = input.getUnsignedByte(start + FLAGS_OFFSET);
         int streamId = input.getInt(start + STREAM_OFFSET) & Integer.MAX_VALUE;
-        if (payloadBytes > configuration().frameSizePolicy().maxFrameSize()) {
-            // Rejects the frame by its header alone.
-            delegate.readFrame(ctx, input.readSlice(HEADER_BYTES), listener);
-            return true;
+        boolean plainData =
+                type == Http2FrameTypes.DATA && streamId != 0 && (flags & PADDED) == 0 && !insideHeaderBlock;
+        int most = configuration().frameSizePolicy().maxFrameSize();
+        if (payloadBytes > (plainData ? most : Math.min(most, Http2CodecUtil.DEFAULT_MAX_FRAME_SIZE))) {
+            // By its header alone. Who has not said who he is must not fill the memory with others.
+            throw Http2Exception.connectionError(
+                    Http2Error.FRAME_SIZE_ERROR, "a frame of type %d with %d bytes", type, payloadBytes);
         }
-        if (type == Http2FrameTypes.DATA && streamId != 0 && (flags & PADDED) == 0 && !insideHeaderBlock) {
+        if (plainData) {
             budget.onFrame(0); // flow control limits the bytes
             input.skipBytes(HEADER_BYTES);
             insideData = true;

@@ -24,6 +24,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class EagerFrameReaderTest {
     private static final String PING = "000008 06 00 00000000 0102030405060708";
@@ -163,6 +164,18 @@ class EagerFrameReaderTest {
     @Test
     void should_refuse_a_frame_that_is_too_large_by_its_header_alone() {
         assertThatThrownBy(() -> read(hex("004001 00 00 00000003")))
+                .isInstanceOfSatisfying(
+                        Http2Exception.class, e -> assertThat(e.error()).isEqualTo(Http2Error.FRAME_SIZE_ERROR))
+                .hasMessageContaining("16385");
+    }
+
+    /** It would be gathered, of peers that have not said who they are, too. */
+    @ParameterizedTest
+    @ValueSource(strings = {"004001 01 04 00000003", "004001 00 08 00000003", "004001 20 00 00000000"})
+    void should_take_no_large_frame_but_plain_data(String header) throws Exception {
+        reader.configuration().frameSizePolicy().maxFrameSize(0x40000);
+        read(hex("004001 00 00 00000003", "61".repeat(0x4001)));
+        assertThatThrownBy(() -> read(hex(header)))
                 .isInstanceOfSatisfying(
                         Http2Exception.class, e -> assertThat(e.error()).isEqualTo(Http2Error.FRAME_SIZE_ERROR))
                 .hasMessageContaining("16385");

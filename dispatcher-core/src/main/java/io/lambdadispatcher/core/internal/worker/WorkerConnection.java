@@ -148,6 +148,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         Http2Stream stream = handler.connection().stream(id);
         if (stream != null && (stream == control.stream() || stream.getProperty(streamKey) != null)) {
             reset(stream); // trailers: neither kind of stream has any
+            onStreamLost();
         } else {
             super.onHeadersRead(c, id, head, padding, end);
         }
@@ -222,6 +223,9 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
                 // Normal for a worker that exits. During an exchange, it is a loss like any other.
                 workerStream.close("the worker ended its stream");
                 handler.reset(stream, Http2Error.NO_ERROR);
+                if (state == State.WELCOMED) {
+                    onStreamLost();
+                }
             }
             return done + padding;
         }

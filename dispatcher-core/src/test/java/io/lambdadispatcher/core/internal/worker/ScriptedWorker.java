@@ -137,6 +137,19 @@ final class ScriptedWorker implements AutoCloseable {
         run(() -> http2.connection().local().maxActiveStreams(Integer.MAX_VALUE));
     }
 
+    /** Ends a worker stream with an empty DATA frame. */
+    void end(int id) throws Exception {
+        run(() -> http2.encoder().writeData(ctx, id, Unpooled.EMPTY_BUFFER, 0, true, ctx.newPromise()));
+        run(ctx::flush);
+    }
+
+    /** Ends a worker stream with trailers, which it must not have. */
+    void endWithTrailers(int id) throws Exception {
+        Http2Headers trailers = new DefaultHttp2Headers().set("x", "y");
+        run(() -> http2.encoder().writeHeaders(ctx, id, trailers, 0, true, ctx.newPromise()));
+        run(ctx::flush);
+    }
+
     void reset(int id) throws Exception {
         run(() -> http2.resetStream(ctx, id, Http2Error.CANCEL.code(), ctx.newPromise()));
     }

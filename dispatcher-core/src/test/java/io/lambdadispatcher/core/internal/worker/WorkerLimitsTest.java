@@ -27,6 +27,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Tests how much of a dispatcher one worker can use. The function allows each worker one connection
@@ -108,16 +110,29 @@ class WorkerLimitsTest {
         assertThat(log.messages()).contains("worker w announces 1000 streams, but at most 2 are allowed");
     }
 
-    @Test
-    void should_cut_off_a_worker_that_resets_its_streams_without_end() throws Exception {
-        try (ScriptedWorker worker = worker("w").ready(2)) {
-            for (int i = 0; i <= 100 + 10 * 2; i++) {
-                worker.openStream(7 + 2 * i);
-                worker.reset(7 + 2 * i);
+    @ParameterizedTest
+    @CsvSource({"RST_STREAM,", "DATA, RST_STREAM 0", "HEADERS, RST_STREAM 1"})
+    void should_cut_off_a_worker_that_ends_its_streams_without_end(String frame, String answer) throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            int most = 100 + 10;
+            for (int i = 0; i <= most; i++) {
+                int id = 3 + 2 * i;
+                if (i > 0) {
+                    worker.openStream(id);
+                    worker.expect(id + " :status 200");
+                }
+                switch (frame) {
+                    case "RST_STREAM" -> worker.reset(id);
+                    case "DATA" -> worker.end(id);
+                    default -> worker.endWithTrailers(id);
+                }
+                if (answer != null && i < most) {
+                    worker.expect(id + " " + answer);
+                }
             }
             worker.awaitClosed();
             assertThat(observer.partings.poll(10, TimeUnit.SECONDS).reason())
-                    .isEqualTo("more than 120 streams reset or refused within 10 s");
+                    .isEqualTo("more than 110 streams reset or refused within 10 s");
         }
     }
 

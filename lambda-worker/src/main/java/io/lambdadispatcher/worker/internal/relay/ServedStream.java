@@ -223,10 +223,16 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         onProgress(current);
     }
 
-    /** A CANCEL that arrives after the exchange has ended was in transit, and is ignored. */
+    /**
+     * A CANCEL that arrives after the exchange has ended was in transit, and is ignored. So is one
+     * of a request that is complete: nothing more of it is needed.
+     */
     private void onCancel(FailureReason code) {
         ServedExchange current = exchange;
-        if (current != null) {
+        boolean complete = code == FailureReason.NOT_NEEDED
+                && current != null
+                && current.request().hasArrived();
+        if (current != null && !complete) {
             current.onRequestBroken(code, "cancelled by the dispatcher");
             onProgress(current);
         }

@@ -168,7 +168,9 @@ final class HeadTranslator {
         if (authority == null) {
             return isHttp10(request) ? null : Rejection.badRequest("empty host");
         }
-        return HeaderSyntax.isAuthority(authority)
+        // An absolute target replaces the host, which must be valid nevertheless.
+        String host = isAbsolute(request.uri()) ? request.headers().get(HttpHeaderNames.HOST, "") : "";
+        return HeaderSyntax.isAuthority(authority) && (host.isEmpty() || HeaderSyntax.isAuthority(host))
                 ? null
                 : Rejection.badRequest(
                         "malformed host, or longer than " + HeaderSyntax.MOST_AUTHORITY_CHARS + " characters");

@@ -239,6 +239,10 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         int id = error.streamId();
         int newest = connection().remote().lastStreamCreated();
         if (id > Math.max(newest, reader.newestHeadId())) {
+            if (!reader.isReadingHead()) {
+                breakOff(Http2Error.PROTOCOL_ERROR, "a malformed frame for stream " + id + ", which is idle");
+                return true;
+            }
             // These are its headers, which are refused, malformed or too large. Its body may be in
             // transit.
             recent.add(id, RecentStreams.End.RESET_BY_US);
@@ -398,10 +402,16 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         return connection().local().flowController().windowSize(stream) > 0;
     }
 
-    /** Counts bytes of a response body that have left the queue of their stream. */
-    void onTaken(int bytes) {
+    /**
+     * Counts bytes of a response body that have left the queue of their stream.
+     *
+     * @param more whether others wait there. Then a part is small because the client opens its
+     *     window by a few bytes each time
+     */
+    void onTaken(int bytes, boolean more) {
         taken += bytes;
-        reader.budget().refund(FRAMES_OF_READ * (1 + bytes / MIN_READ_BYTES));
+        int parts = bytes / MIN_READ_BYTES + (more ? 0 : 1);
+        reader.budget().refund(FRAMES_OF_READ * parts);
     }
 
     /** A part of a request's body was passed on. The network decides how many a frame has. */

@@ -532,7 +532,7 @@ final class Http2ClientStream implements ResponseSink, Requester, DataOutlet.Lis
     @Override
     public void onTaken(int bodyBytes) {
         taken += bodyBytes;
-        connection.onTaken(bodyBytes);
+        connection.onTaken(bodyBytes, outlet.pendingBytes() > 0);
         if (request != null) {
             request.responseTaken(bodyBytes);
         }

@@ -85,7 +85,9 @@ class HeadTranslatorTest {
         "GET, HTTP/1.1, http:///a, host=h, none, /a, 400",
         "GET, HTTP/1.1, /, host=, none, /, 400",
         "GET, HTTP/1.1, /, host=a b, a b, /, 400",
-        "GET, HTTP/1.1, http://x#c, host=h, x, #c, 400"
+        "GET, HTTP/1.1, http://x#c, host=h, x, #c, 400",
+        "GET, HTTP/1.1, http://x/, host=, x, /, 0",
+        "GET, HTTP/1.1, http://x/, host=b c/../@evil, x, /, 400"
     })
     void should_split_a_target_into_authority_and_path(
             String method, String version, String target, String fields, String authority, String path, int status) {

@@ -261,6 +261,22 @@ class FrameBudgetTest {
         assertBounded(sendUntilTheEnd(random, types));
     }
 
+    /** Each opens the window of the stream by one byte, which is then sent alone. */
+    @Test
+    void should_end_a_connection_that_reads_byte_by_byte() {
+        connect();
+        send(Http2FrameTypes.SETTINGS, 0, 0, Unpooled.buffer().writeShort(4).writeInt(0));
+        int stream = request(true);
+        ResponseSink response = responses.remove();
+        response.onHead(new DefaultHttp2Headers().status("200"), false);
+        response.onData(zeros(100_000), true);
+        while (frames < 4 * MAX_FRAMES && !isEnded()) {
+            send(Http2FrameTypes.WINDOW_UPDATE, stream, 1);
+        }
+        assertBounded(1);
+        assertThat(dataFrames).isPositive();
+    }
+
     @Test
     void should_allow_a_few_frames_without_effect_at_any_time() {
         connect();

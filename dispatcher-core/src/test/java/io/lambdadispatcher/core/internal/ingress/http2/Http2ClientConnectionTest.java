@@ -931,6 +931,20 @@ class Http2ClientConnectionTest {
         assertThat(sent(0)).contains(Http2FrameTypes.GO_AWAY);
     }
 
+    /** Netty takes the errors of these for errors of a stream. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "000004 08 00 7fffffff 00000000",
+                "000004 08 00 00000063 00000000",
+                "000004 08 00 00000002 00000000",
+                "000001 02 00 00000063 00"
+            })
+    void should_close_a_connection_with_a_malformed_frame_for_an_idle_stream(String malformed) {
+        read(head(1, false, request("POST")) + malformed);
+        assertThat(goAwayError()).isEqualTo((int) Http2Error.PROTOCOL_ERROR.code());
+    }
+
     private void dataOf(int stream, int bytes) {
         for (int left = bytes; left > 0; left -= 16_384) {
             int part = Math.min(left, 16_384);
