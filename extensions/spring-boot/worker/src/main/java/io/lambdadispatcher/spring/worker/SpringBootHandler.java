@@ -22,6 +22,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.SpringApplicationRunListener;
+import org.springframework.boot.context.logging.LoggingApplicationListener;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.core.env.MapPropertySource;
@@ -39,7 +41,8 @@ import org.springframework.core.env.MapPropertySource;
  * <p>{@link #start} calls the {@code main} method of that class, on Lambda during the function's
  * initialisation. The application's web server listens on a free port of the loopback interface,
  * whatever {@code server.port} and {@code server.address} say. The starter starts no worker of its
- * own, whatever the properties {@code lambda-dispatcher.worker} and the environment say.
+ * own, whatever the properties {@code lambda-dispatcher.worker} and the environment say. Spring's
+ * own shutdown hook is off: {@link #stop} closes the application, after the worker has drained.
  */
 public final class SpringBootHandler implements Handler, Lifecycle, RequestStreamHandler {
     /** The environment variable that names the class with the application's {@code main} method. */
@@ -90,7 +93,7 @@ public final class SpringBootHandler implements Handler, Lifecycle, RequestStrea
     @Override
     public CompletionStage<Void> start() {
         if (started.compareAndSet(false, true)) {
-            Thread thread = new Thread(() -> SpringApplication.withHook(any -> new Listener(), this::callMain), "main");
+            Thread thread = new Thread(() -> SpringApplication.withHook(Listener::new, this::callMain), "main");
             thread.setContextClassLoader(main.getDeclaringClass().getClassLoader());
             thread.start();
         }
@@ -98,6 +101,8 @@ public final class SpringBootHandler implements Handler, Lifecycle, RequestStrea
     }
 
     private void callMain() {
+        // Otherwise, SIGTERM would end the log before the worker has drained.
+        System.setProperty(LoggingApplicationListener.REGISTER_SHUTDOWN_HOOK_PROPERTY, "false");
         try {
             main.invoke(null, (Object) new String[0]);
             if (application == null) {
@@ -143,9 +148,11 @@ public final class SpringBootHandler implements Handler, Lifecycle, RequestStrea
     public void stop() {
         stopped = true;
         fail(new IllegalStateException("the application has been stopped"));
-        ConfigurableApplicationContext running = application;
-        if (running != null) {
+        // Spring's shutdown hook would close the parents, too.
+        ApplicationContext next = application;
+        while (next instanceof ConfigurableApplicationContext running) {
             running.close();
+            next = running.getParent();
         }
     }
 
@@ -168,8 +175,19 @@ public final class SpringBootHandler implements Handler, Lifecycle, RequestStrea
      * serves.
      */
     private final class Listener implements SpringApplicationRunListener {
+        private final SpringApplication program;
+
+        Listener(SpringApplication program) {
+            this.program = program;
+        }
+
+        /**
+         * The application's configuration has been read. It cannot bring back Spring's own shutdown
+         * hook, which would close the application while the worker drains.
+         */
         @Override
         public void contextPrepared(ConfigurableApplicationContext context) {
+            program.setRegisterShutdownHook(false);
             context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("lambdaDispatcher", SERVER));
             context.getBeanFactory().registerSingleton("lambdaDispatcherRelay", new Relay(context));
         }

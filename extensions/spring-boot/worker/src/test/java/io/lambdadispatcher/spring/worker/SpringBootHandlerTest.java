@@ -5,27 +5,38 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.worker.Worker;
+import io.lambdadispatcher.worker.WorkerMain;
 import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Path;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.ApplicationRunner;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.env.StandardEnvironment;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RestController;
 
 /** Workers in one process that serve with one application, as on AWS Lambda. */
 @EachRelease
@@ -110,6 +121,37 @@ class SpringBootHandlerTest {
         }
     }
 
+    /** Its events end when the worker drains, after all that Spring does then. */
+    @RestController
+    static final class Open {
+        public static void main(String[] args) {
+            Shop.gate = new CountDownLatch(1);
+            SpringApplication.run(new Class<?>[] {Shop.class, Open.class}, args);
+        }
+
+        @PostMapping("/drain")
+        void drain() throws InterruptedException {
+            for (Thread thread : Thread.getAllStackTraces().keySet()) {
+                if (thread.getName().equals("SpringApplicationShutdownHook")) {
+                    thread.join(5_000);
+                }
+            }
+            LoggerFactory.getLogger(Open.class).error("the shop drains");
+            Shop.gate.countDown();
+        }
+    }
+
+    /** Has a parent without a web server. */
+    static final class Nested {
+        public static void main(String[] args) {
+            new SpringApplicationBuilder(StandardEnvironment.class)
+                    .web(WebApplicationType.NONE)
+                    .child(Shop.class)
+                    .web(WebApplicationType.SERVLET)
+                    .run();
+        }
+    }
+
     private static Worker worker(TestPort port, String id, SpringBootHandler handler) throws Exception {
         WorkerConfig config = WorkerConfig.builder(
                         "shop", new Credential.Secret(TestPort.SECRET), List.of(port.dispatcher.workerAddress()))
@@ -178,6 +220,69 @@ class SpringBootHandlerTest {
             worker.close();
         } finally {
             handler.stop();
+        }
+    }
+
+    @Test
+    void should_stop_the_parents_of_the_application_too() throws Exception {
+        SpringBootHandler handler = new SpringBootHandler(Nested.class.getName());
+        handler.start().toCompletableFuture().get(60, TimeUnit.SECONDS);
+        ConfigurableApplicationContext parent =
+                (ConfigurableApplicationContext) handler.application().getParent();
+        assertThat(parent.isActive()).isTrue();
+        handler.stop();
+        assertThat(handler.application().isActive()).isFalse();
+        assertThat(parent.isActive()).isFalse();
+    }
+
+    /** Spring's own shutdown hook would close the application and its log meanwhile. */
+    @Test
+    void should_keep_the_application_until_the_worker_has_drained(@TempDir Path directory) throws Exception {
+        Path output = directory.resolve("output");
+        ProcessBuilder builder = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:TieredStopAtLevel=1",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        WorkerMain.class.getName())
+                .redirectErrorStream(true)
+                .redirectOutput(output.toFile());
+        try (TestPort port = new TestPort()) {
+            builder.environment()
+                    .putAll(Map.of(
+                            "LAMBDA_DISPATCHER_ADDRESSES",
+                            port.workerAddress(),
+                            "LAMBDA_DISPATCHER_FUNCTION",
+                            "shop",
+                            "LAMBDA_DISPATCHER_SECRET",
+                            TestPort.SECRET,
+                            "LAMBDA_DISPATCHER_HANDLER",
+                            SpringBootHandler.class.getName(),
+                            "LAMBDA_DISPATCHER_EXIT_WITH_PARENT",
+                            "stdin",
+                            "LAMBDA_DISPATCHER_WEB_DRAIN_PATH",
+                            "/drain",
+                            "MAIN_CLASS",
+                            Open.class.getName(),
+                            // The application may ask for what would disturb the drain.
+                            "SPRING_MAIN_REGISTER_SHUTDOWN_HOOK",
+                            "true"));
+            Process process = builder.start();
+            try {
+                port.awaitWorkers(1);
+                HttpResponse<Stream<String>> sales =
+                        client.send(port.request("/sales").build(), BodyHandlers.ofLines());
+                Iterator<String> events = sales.body().iterator();
+                assertThat(events.next()).isEqualTo("data:first");
+                process.destroy();
+                assertThat(events.next()).isEmpty();
+                assertThat(events.next()).isEqualTo("data:second");
+                assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+                assertThat(output).content().contains("the shop drains").doesNotContain("Exception");
+                assertThat(process.exitValue()).isZero();
+            } finally {
+                process.destroyForcibly();
+            }
         }
     }
 
