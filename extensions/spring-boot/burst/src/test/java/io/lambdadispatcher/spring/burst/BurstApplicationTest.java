@@ -404,6 +404,29 @@ class BurstApplicationTest {
         }
     }
 
+    /** A load balancer that asks for the readiness sends requests until it notices. */
+    @Test
+    void should_keep_serving_during_the_delay_while_it_refuses_traffic() throws Exception {
+        ConfigurableApplicationContext application = run("lambda-dispatcher.shutdown.delay=1h");
+        HttpRequest readiness = HttpRequest.newBuilder(
+                        URI.create("http://127.0.0.1:" + ports.get(2) + "/actuator/health/readiness"))
+                .build();
+        assertThat(status(readiness)).isEqualTo(200);
+        Thread end = new Thread(application::close);
+        end.start();
+        Await.until("it refuses traffic", () -> status(readiness) == 503);
+        HttpRequest who = request("/who").build();
+        assertThat(HttpClient.newHttpClient()
+                        .send(who, BodyHandlers.discarding())
+                        .statusCode())
+                .isEqualTo(200);
+        end.interrupt();
+        end.join(60_000);
+        assertThat(end.isAlive()).isFalse();
+        assertThatThrownBy(() -> HttpClient.newHttpClient().send(who, BodyHandlers.discarding()))
+                .isInstanceOf(ConnectException.class);
+    }
+
     /** The dispatcher drains first: what it has accepted is served by the whole application. */
     @Test
     void should_finish_all_requests_when_the_application_ends() throws Exception {

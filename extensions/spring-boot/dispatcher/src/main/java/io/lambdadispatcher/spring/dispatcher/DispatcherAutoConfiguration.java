@@ -87,8 +87,7 @@ public class DispatcherAutoConfiguration {
     @Bean
     DispatcherLifecycle lambdaDispatcherLifecycle(
             ApplicationContext application, ObjectProvider<Dispatcher> dispatcher, DispatcherProperties properties) {
-        return new DispatcherLifecycle(
-                application, dispatcher, properties.shutdown().grace());
+        return new DispatcherLifecycle(application, dispatcher, properties.shutdown());
     }
 
     @Bean

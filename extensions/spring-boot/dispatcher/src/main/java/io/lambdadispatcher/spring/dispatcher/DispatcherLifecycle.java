@@ -3,17 +3,20 @@ package io.lambdadispatcher.spring.dispatcher;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.spring.dispatcher.DispatcherProperties.Shutdown;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
-import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.availability.AvailabilityChangeEvent;
+import org.springframework.boot.availability.ReadinessState;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.ContextClosedEvent;
@@ -44,17 +47,17 @@ final class DispatcherLifecycle implements SmartLifecycle {
 
     private final ApplicationContext application;
     private final ObjectProvider<Dispatcher> source;
-    private final Duration grace;
+    private final Shutdown shutdown;
     private volatile List<ListenerOptions> publicListeners = List.of();
     private volatile @Nullable Dispatcher running;
     private volatile boolean open;
     private volatile boolean closed;
     private CompletionStage<Void> closing = CompletableFuture.completedFuture(null);
 
-    DispatcherLifecycle(ApplicationContext application, ObjectProvider<Dispatcher> source, Duration grace) {
+    DispatcherLifecycle(ApplicationContext application, ObjectProvider<Dispatcher> source, Shutdown shutdown) {
         this.application = application;
         this.source = source;
-        this.grace = grace;
+        this.shutdown = shutdown;
     }
 
     /** Returns the dispatcher; {@code null} if it is not started, or has begun to close. */
@@ -140,15 +143,36 @@ final class DispatcherLifecycle implements SmartLifecycle {
     }
 
     /**
-     * Requests in flight may need all that the application consists of, if it serves them itself.
-     * Schedulers take no more tasks after this event, and most beans stop before this one.
+     * During the delay, the whole application serves. Requests in flight may need all that it
+     * consists of, if it serves them itself. Schedulers take no more tasks after this event, and
+     * most beans stop before this one.
      */
     @EventListener
     @Order(Ordered.HIGHEST_PRECEDENCE)
     void onClosed(ContextClosedEvent event) {
         // Contexts below this one, such as that of the management port, send this event, too.
-        if (event.getApplicationContext() == application && servesHere()) {
-            stop();
+        if (event.getApplicationContext() == application) {
+            letLoadBalancersNotice();
+            if (servesHere()) {
+                stop();
+            }
+        }
+    }
+
+    private void letLoadBalancersNotice() {
+        long millis = shutdown.delay().toMillis();
+        if (!open || millis <= 0) {
+            return;
+        }
+        // Only a context with a web server has done so by itself.
+        AvailabilityChangeEvent.publish(application, ReadinessState.REFUSING_TRAFFIC);
+        log.info(
+                "Not ready any more. The dispatcher keeps serving for {} ms (lambda-dispatcher.shutdown.delay).",
+                millis);
+        try {
+            TimeUnit.MILLISECONDS.sleep(millis);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -186,7 +210,7 @@ final class DispatcherLifecycle implements SmartLifecycle {
             running = null;
             open = false;
             closed = true;
-            closing = dispatcher.close(grace);
+            closing = dispatcher.close(shutdown.grace());
         }
         return closing;
     }

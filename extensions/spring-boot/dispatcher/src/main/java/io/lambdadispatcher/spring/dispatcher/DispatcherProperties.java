@@ -10,8 +10,9 @@ import org.springframework.boot.context.properties.bind.Name;
 
 /**
  * Settings of the dispatcher. They have the names that {@code docs/reference/configuration.md}
- * gives them. One default differs: without {@code public.plain.port} there is no plain-text port,
- * because the application may have a web server of its own on 8080.
+ * gives them. Three defaults differ: without {@code public.plain.port} there is no plain-text port,
+ * because the application may have a web server of its own on 8080. {@code shutdown.delay} is 0 and
+ * {@code shutdown.grace} is 25 s, because applications of Spring Boot end in this way.
  *
  * @param enabled Starts the dispatcher with the application.
  * @param function The function, if there is one only.
@@ -125,8 +126,12 @@ public record DispatcherProperties(
     /**
      * The end of the dispatcher.
      *
-     * @param grace Maximum time in which requests in flight may finish. Keep it below
-     *     spring.lifecycle.timeout-per-shutdown-phase.
+     * @param delay Time in which the whole application keeps serving after it was told to end,
+     *     while its readiness refuses traffic, so that load balancers notice.
+     * @param grace Maximum time after the delay in which requests in flight may finish. Keep it
+     *     below spring.lifecycle.timeout-per-shutdown-phase.
      */
-    public record Shutdown(@DefaultValue("25s") Duration grace) {}
+    public record Shutdown(
+            @DefaultValue("0s") Duration delay,
+            @DefaultValue("25s") Duration grace) {}
 }

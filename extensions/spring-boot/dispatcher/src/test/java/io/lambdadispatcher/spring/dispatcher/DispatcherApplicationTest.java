@@ -34,6 +34,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.availability.AvailabilityChangeEvent;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
@@ -115,7 +116,7 @@ class DispatcherApplicationTest {
         return run(Edge.class);
     }
 
-    private static ConfigurableApplicationContext run(Class<?> configuration) {
+    private static ConfigurableApplicationContext run(Class<?> configuration, String... more) {
         return new SpringApplicationBuilder(configuration)
                 .properties(
                         "lambda-dispatcher.function.name=shop",
@@ -124,6 +125,7 @@ class DispatcherApplicationTest {
                         "lambda-dispatcher.workers.host=127.0.0.1",
                         "lambda-dispatcher.workers.port=0",
                         "lambda-dispatcher.workers.secret=" + SECRET)
+                .properties(more)
                 .run();
     }
 
@@ -197,6 +199,24 @@ class DispatcherApplicationTest {
         end.join(60_000);
         assertThat(end.isAlive()).isFalse();
         worker.close();
+    }
+
+    @Test
+    void should_keep_its_port_open_during_the_delay() throws Exception {
+        ConfigurableApplicationContext application = run(Edge.class, "lambda-dispatcher.shutdown.delay=1h");
+        Dispatcher dispatcher = application.getBean(Dispatcher.class);
+        Worker shop = worker(dispatcher, "shop", (request, response) -> response.respond(200, "shop"));
+        CountDownLatch refuses = new CountDownLatch(1);
+        application.addApplicationListener((AvailabilityChangeEvent<?> event) -> refuses.countDown());
+        Thread end = new Thread(application::close);
+        end.start();
+        assertThat(refuses.await(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(client.send(get(dispatcher, "/"), BodyHandlers.ofString()).body())
+                .isEqualTo("shop");
+        end.interrupt();
+        end.join(60_000);
+        assertThat(end.isAlive()).isFalse();
+        shop.close();
     }
 
     /**
