@@ -323,14 +323,17 @@ public final class LambdaLauncher implements WorkerLauncher {
 
     /**
      * Waits up to {@code grace} for the invocations to return, then closes the connections to AWS.
-     * The workers of invocations that are left run until they drain by themselves. May block a few
-     * seconds longer than {@code grace}. Further calls have no effect.
+     * Launches fail from the beginning of this. The workers of invocations that are left run until
+     * they drain by themselves. May block a few seconds longer than {@code grace}. Further calls
+     * have no effect.
      */
     @Override
     public void close(Duration grace) {
         if (!closed.compareAndSet(false, true)) {
             return;
         }
+        // Further launches fail, so no invocation is missing here.
+        caller.shutdown();
         List<Invoke> left = List.copyOf(underWay);
         CompletableFuture<?>[] exits = left.stream().map(invoke -> invoke.exit).toArray(CompletableFuture<?>[]::new);
         try {

@@ -629,6 +629,23 @@ class LambdaLauncherTest {
     }
 
     @Test
+    void should_fail_launches_while_it_closes() throws Exception {
+        launcher.launch(request("w1"));
+        FakeLambda.Invoke invoke = lambda.take();
+        CompletableFuture<Void> closing = CompletableFuture.runAsync(() -> launcher.close(Duration.ofSeconds(60)));
+        // Until it has begun to close, launches reach Lambda.
+        while (!isGone(launcher.launch(request("late")))) {
+            lambda.take().answer(200, Map.of(), "{}");
+        }
+        assertThat(exit(launcher.launch(request("last"))))
+                .isEqualTo(new WorkerExit(Cause.FAILED, "the launcher is closed"));
+        assertThat(closing).isNotDone();
+        invoke.answer(200, Map.of(), "{}");
+        closing.get(20, TimeUnit.SECONDS);
+        assertThat(lambda.untaken()).isZero();
+    }
+
+    @Test
     void should_fail_a_launch_and_survive_a_warm_up_after_its_end() throws Exception {
         launcher.close(Duration.ZERO);
 
