@@ -17,8 +17,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.cloud.CloudPlatform;
 import org.springframework.boot.context.event.ApplicationEnvironmentPreparedEvent;
+import org.springframework.boot.context.logging.LoggingApplicationListener;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.logging.LogFile;
 import org.springframework.context.ApplicationListener;
 import org.springframework.core.Ordered;
 import org.springframework.core.env.ConfigurableEnvironment;
@@ -101,8 +103,32 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
     }
 
     private static boolean isLaunched(Map<String, Object> variables) {
-        return variables.containsKey(WorkerConfig.VARIABLE_PREFIX + "PAYLOAD")
-                || variables.containsKey("AWS_LAMBDA_RUNTIME_API");
+        return isProcess(variables) || variables.containsKey("AWS_LAMBDA_RUNTIME_API");
+    }
+
+    /** Returns whether a dispatcher on this machine has launched this process. */
+    private static boolean isProcess(Map<String, Object> variables) {
+        return variables.containsKey(WorkerConfig.VARIABLE_PREFIX + "PAYLOAD");
+    }
+
+    /**
+     * Takes the log file from a launched process, wherever it is configured: processes cannot share
+     * one. The output of the process is that of the base. Before logging is set up.
+     */
+    static final class NoLogFile implements ApplicationListener<ApplicationEnvironmentPreparedEvent>, Ordered {
+        @Override
+        public int getOrder() {
+            return LoggingApplicationListener.DEFAULT_ORDER - 1;
+        }
+
+        @Override
+        public void onApplicationEvent(ApplicationEnvironmentPreparedEvent event) {
+            ConfigurableEnvironment environment = event.getEnvironment();
+            if (isProcess(environment.getSystemEnvironment())) {
+                Map<String, Object> none = Map.of(LogFile.FILE_NAME_PROPERTY, "", LogFile.FILE_PATH_PROPERTY, "");
+                environment.getPropertySources().addFirst(new MapPropertySource(SOURCE + "Log", none));
+            }
+        }
     }
 
     private static void worker(ConfigurableEnvironment environment, Map<String, Object> values) {

@@ -7,18 +7,24 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.slf4j.LoggerFactory;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.context.logging.LoggingApplicationListener;
 import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.StandardEnvironment;
@@ -33,15 +39,19 @@ class BurstEnvironmentTest {
             String[] pair = each.split("=", 2);
             values.put(pair[0], pair[1]);
         }
-        ConfigurableEnvironment environment = new StandardEnvironment() {
+        ConfigurableEnvironment environment = environment();
+        environment.getPropertySources().addFirst(new MapPropertySource("application.yaml", values));
+        BurstEnvironment.prepare(environment);
+        return environment;
+    }
+
+    private ConfigurableEnvironment environment() {
+        return new StandardEnvironment() {
             @Override
             public Map<String, Object> getSystemEnvironment() {
                 return variables;
             }
         };
-        environment.getPropertySources().addFirst(new MapPropertySource("application.yaml", values));
-        BurstEnvironment.prepare(environment);
-        return environment;
     }
 
     private static void assertProperties(ConfigurableEnvironment environment, String... expected) {
@@ -95,6 +105,22 @@ class BurstEnvironmentTest {
                 "lambda-dispatcher.worker.streams=100",
                 "management.server.address=not set",
                 "server.forward-headers-strategy=native");
+    }
+
+    /** Several processes of one machine would write to it. */
+    @ParameterizedTest
+    @CsvSource({"LAMBDA_DISPATCHER_PAYLOAD, false", "OTHER, true"})
+    void should_give_only_the_base_a_log_file(String variable, boolean expected, @TempDir Path directory) {
+        variables.put(variable, "{}");
+        variables.put("LOGGING_FILE_PATH", directory.toString());
+        SpringApplication application = new SpringApplication(BurstEnvironmentTest.class);
+        application.setWebApplicationType(WebApplicationType.NONE);
+        application.setEnvironment(environment());
+        try (ConfigurableApplicationContext context =
+                application.run("--logging.file.name=" + directory.resolve("app.log"))) {
+            assertThat(context.containsBean(LoggingApplicationListener.LOG_FILE_BEAN_NAME))
+                    .isEqualTo(expected);
+        }
     }
 
     /** What waits in the web server cannot go to a launched worker. */
