@@ -71,6 +71,9 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
 
     private @Nullable Upload upload;
 
+    /** The invocation that the upload is a response to, if it is one. */
+    private @Nullable Invocation invocation;
+
     ApiConnection(RuntimeChild child, int maxBytes) {
         this.child = child;
         this.maxBytes = maxBytes;
@@ -147,6 +150,7 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         }
         answered = false;
         upload = null;
+        invocation = null;
         // A client that expects "100 Continue" but gets a final response may or may not send the
         // body. The start of its next request is then unknown (RFC 9110 section 10.1.1).
         keepAlive = HttpUtil.isKeepAlive(request) && !HttpUtil.is100ContinueExpected(request);
@@ -159,6 +163,9 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
             return;
         }
         if (content.content().isReadable()) {
+            if (invocation != null) {
+                child.onAlive(invocation);
+            }
             to.onBytes(content.content().retain());
         }
         if (content instanceof LastHttpContent last) {
@@ -212,16 +219,18 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
     }
 
     private void onAnswer(HttpRequest request, String id, boolean isError) {
-        Invocation invocation = child.find(id);
-        if (invocation == null) {
+        Invocation held = child.find(id);
+        if (held == null) {
             refuse(HttpResponseStatus.BAD_REQUEST, "InvalidRequestID", "Invalid request ID");
-        } else if (invocation.state == State.ANSWERING) {
+        } else if (held.state == State.ANSWERING) {
             refuse(HttpResponseStatus.FORBIDDEN, "InvalidStateTransition", id + " is being answered already");
         } else if (!isError && isStream(request.headers())) {
-            onStream(request, invocation);
+            invocation = held;
+            onStream(request, held);
         } else {
-            invocation.state = State.ANSWERING;
-            gather(request, new WholeAnswer(invocation, isError ? errorType(request.headers()) : null));
+            invocation = held;
+            held.state = State.ANSWERING;
+            gather(request, new WholeAnswer(held, isError ? errorType(request.headers()) : null));
         }
     }
 
@@ -248,16 +257,16 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         upload = new WholeUpload((int) announced, maxBytes, child.budget(), taker);
     }
 
-    private void onStream(HttpRequest request, Invocation invocation) {
+    private void onStream(HttpRequest request, Invocation held) {
         invite(request);
         ChannelHandlerContext from = context();
         Runnable resume =
                 () -> from.executor().execute(() -> from.channel().config().setAutoRead(true));
         String contentType = request.headers().get(HttpHeaderNames.CONTENT_TYPE, "");
-        StreamedAnswer answer = new StreamedAnswer(invocation);
+        StreamedAnswer answer = new StreamedAnswer(held);
         Runnable stop = () -> from.executor().schedule(() -> stop(answer), STOP_MILLIS, TimeUnit.MILLISECONDS);
         upload = answer;
-        answer.to = invocation.beginStream(contentType, resume, stop);
+        answer.to = held.beginStream(contentType, resume, stop);
         if (answer.to == null) {
             stop.run();
         }

@@ -33,13 +33,14 @@ final class Invocation {
         ENDED
     }
 
-    private static final long LEAST_HANG_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** A client may choose a shorter deadline, and must not end a healthy child. */
+    private static final long LEAST_HANG_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     final InvokeHead head;
     final int eventBytes;
     State state = State.NEW;
 
-    private long givenNanos;
+    private long aliveNanos;
     private byte @Nullable [] event;
     private @Nullable Answer answer;
 
@@ -67,16 +68,21 @@ final class Invocation {
 
     void onGiven(long nowNanos) {
         state = State.GIVEN;
-        givenNanos = nowNanos;
+        aliveNanos = nowNanos;
+    }
+
+    /** Bytes of the response have arrived. */
+    void onAlive(long nowNanos) {
+        aliveNanos = nowNanos;
     }
 
     /**
      * Returns whether the child has held the invocation for the request's complete timeout, and for
-     * at least 1 s. Time in a queue does not count. Otherwise, requests that arrive late would end
-     * healthy children, and an overload would become worse.
+     * at least 10 s, without a byte of a response. Time in a queue does not count. Otherwise,
+     * requests that arrive late would end healthy children, and an overload would become worse.
      */
     boolean isHanging(long nowNanos) {
-        return nowNanos - givenNanos >= Math.max(head.timeoutNanos(), LEAST_HANG_NANOS);
+        return nowNanos - aliveNanos >= Math.max(head.timeoutNanos(), LEAST_HANG_NANOS);
     }
 
     /**
@@ -84,7 +90,7 @@ final class Invocation {
      * request's deadline does not change.
      */
     void onFrozen(long nanos) {
-        givenNanos += nanos;
+        aliveNanos += nanos;
     }
 
     void onDelivered() {

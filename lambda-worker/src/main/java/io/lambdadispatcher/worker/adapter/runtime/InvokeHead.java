@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param identity JSON about the caller's identity in Amazon Cognito
  * @param deadlineEpochMillis the deadline by the wall clock, which the child reads
  * @param deadlineNanos the deadline by {@link System#nanoTime}
- * @param timeoutNanos the time from the arrival of the request to the deadline
+ * @param timeoutNanos the time from the start of the request to the deadline, with its upload
  */
 record InvokeHead(
         String id,
@@ -37,12 +37,13 @@ record InvokeHead(
     private static final HexFormat HEX = HexFormat.of();
 
     /** @param traceId {@code null} for a new one */
-    static InvokeHead ofRequest(String functionArn, @Nullable String traceId, long millisLeft) {
-        return of(UUID.randomUUID().toString(), functionArn, traceId == null ? newTraceId() : traceId, millisLeft);
+    static InvokeHead ofRequest(String functionArn, @Nullable String traceId, long timeoutMillis, long millisLeft) {
+        String trace = traceId == null ? newTraceId() : traceId;
+        return of(UUID.randomUUID().toString(), functionArn, trace, null, null, timeoutMillis, millisLeft);
     }
 
     static InvokeHead of(String id, String functionArn, @Nullable String traceId, long millisLeft) {
-        return of(id, functionArn, traceId, null, null, millisLeft);
+        return of(id, functionArn, traceId, null, null, millisLeft, millisLeft);
     }
 
     /** Returns what the worker itself was told about an ordinary invocation. */
@@ -53,6 +54,7 @@ record InvokeHead(
                 traceId,
                 json(context.getClientContext()),
                 json(context.getIdentity()),
+                context.getRemainingTimeInMillis(),
                 context.getRemainingTimeInMillis());
     }
 
@@ -62,8 +64,8 @@ record InvokeHead(
             @Nullable String traceId,
             @Nullable String clientContext,
             @Nullable String identity,
+            long timeoutMillis,
             long millisLeft) {
-        long timeoutNanos = TimeUnit.MILLISECONDS.toNanos(millisLeft);
         return new InvokeHead(
                 id,
                 functionArn,
@@ -71,8 +73,8 @@ record InvokeHead(
                 clientContext,
                 identity,
                 System.currentTimeMillis() + millisLeft,
-                System.nanoTime() + timeoutNanos,
-                timeoutNanos);
+                System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millisLeft),
+                TimeUnit.MILLISECONDS.toNanos(timeoutMillis));
     }
 
     /**

@@ -83,6 +83,7 @@ final class RequestExchange implements BodyReader, Answer {
      */
     private final AtomicLong takenBytes = new AtomicLong();
 
+    private final long timeoutMillis;
     private boolean refused;
     private @Nullable Invocation invocation;
 
@@ -91,6 +92,11 @@ final class RequestExchange implements BodyReader, Answer {
         this.request = request;
         this.response = response;
         this.body = BodyBuffer.ofRequest(request.headers(), shared.maxBytes());
+        this.timeoutMillis = millisLeft();
+    }
+
+    private long millisLeft() {
+        return request.remaining().map(Duration::toMillis).orElse(InvokeHead.LONGEST_MILLIS);
     }
 
     void start() {
@@ -183,10 +189,9 @@ final class RequestExchange implements BodyReader, Answer {
         if (event == null) {
             refuseSize();
         } else if (request.cancellation() == null) {
-            long millisLeft = request.remaining().map(Duration::toMillis).orElse(InvokeHead.LONGEST_MILLIS);
             CharSequence trace = request.headers().get(TRACE_ID);
-            InvokeHead head =
-                    InvokeHead.ofRequest(shared.functionArn(), trace == null ? null : trace.toString(), millisLeft);
+            InvokeHead head = InvokeHead.ofRequest(
+                    shared.functionArn(), trace == null ? null : trace.toString(), timeoutMillis, millisLeft());
             invocation = new Invocation(head, event, this);
             shared.pool().submit(invocation);
         }

@@ -213,6 +213,11 @@ final class RuntimeChild implements ChildListener {
         return given.get(id);
     }
 
+    /** Bytes of the response have arrived. */
+    void onAlive(Invocation invocation) {
+        invocation.onAlive(pool.sweptNanos());
+    }
+
     /**
      * Ends an invocation that the child has responded to. A rejected response that ends it counts
      * too.
@@ -257,7 +262,7 @@ final class RuntimeChild implements ChildListener {
             return;
         }
         ApiConnection poll = polls.remove();
-        invocation.onGiven(System.nanoTime());
+        invocation.onGiven(pool.sweptNanos());
         poll.sendInvocation(invocation).addListener(sent -> {
             if (sent.isSuccess()) {
                 invocation.onDelivered();

@@ -119,6 +119,14 @@ final class RuntimePool {
         return loop;
     }
 
+    /**
+     * Returns the time of the last sweep. Times that begin now count from it: the next sweep adds a
+     * freeze to all of them, also to those that begin between the freeze and that sweep.
+     */
+    long sweptNanos() {
+        return sweptNanos;
+    }
+
     private void onSubmit(Invocation invocation) {
         if (!invocation.isWanted()) {
             return;

@@ -55,7 +55,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(180)
 @DisabledOnOs(value = OS.WINDOWS, disabledReason = "the child is a script for a POSIX shell")
 class RuntimeHandlerTest {
-    private static final String STREAMING = "Lambda-Runtime-Function-Response-Mode: streaming\r\n";
+    static final String STREAMING = "Lambda-Runtime-Function-Response-Mode: streaming\r\n";
     private static final String INTEGRATION =
             STREAMING + "Content-Type: application/vnd.awslambda.http-integration-response\r\n";
     private static final String ZEROS = "\0\0\0\0\0\0\0\0";
@@ -67,7 +67,7 @@ class RuntimeHandlerTest {
      * A connection of a child's runtime client that is written by hand, because the JDK's client
      * sends neither trailers nor bodies in pieces.
      */
-    private static final class Wire implements AutoCloseable {
+    static final class Wire implements AutoCloseable {
         final Socket socket;
         final OutputStream out;
 
@@ -600,7 +600,7 @@ class RuntimeHandlerTest {
     }
 
     /** Returns an object whose methods return these values, by name, or null. */
-    private static <T> T proxy(Class<T> type, Map<String, ?> values) {
+    static <T> T proxy(Class<T> type, Map<String, ?> values) {
         return type.cast(Proxy.newProxyInstance(
                 type.getClassLoader(),
                 new Class<?>[] {type},
@@ -829,6 +829,7 @@ class RuntimeHandlerTest {
             stream.request(get("/"), 50, true);
             next.get();
             assertThat(stream.take(Reset.class).code()).isEqualTo(ErrorCode.TIMEOUT);
+            sweepAfterAnHour(runtime.handler.shared().pool(), 120);
             assertThat(runtime.authority()).isEqualTo(before);
             stream.request(get("/"), 0, true);
             runtime.serve("alive");
@@ -954,7 +955,7 @@ class RuntimeHandlerTest {
     }
 
     /** Sweeps ten times a second of a clock that is an hour ahead. */
-    private static void sweepAfterAnHour(RuntimePool pool, int times) throws InterruptedException {
+    static void sweepAfterAnHour(RuntimePool pool, int times) throws InterruptedException {
         long thawedNanos = System.nanoTime() + TimeUnit.HOURS.toNanos(1);
         Runnable sweeps = () -> {
             for (int i = 0; i < times; i++) {

@@ -1,0 +1,97 @@
+package io.lambdadispatcher.worker.adapter.runtime;
+
+import static io.lambdadispatcher.worker.ScriptedStream.get;
+import static io.lambdadispatcher.worker.ScriptedStream.post;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.lambdadispatcher.worker.Harness;
+import io.lambdadispatcher.worker.ScriptedStream;
+import io.lambdadispatcher.worker.ScriptedStream.Reset;
+import io.lambdadispatcher.worker.handler.Request;
+import java.lang.reflect.Proxy;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a child is killed for, and what it is not; and that no request waits for a lost answer. */
+@Timeout(180)
+@DisabledOnOs(value = OS.WINDOWS, disabledReason = "the child is a script for a POSIX shell")
+class RuntimeLivenessTest {
+    @TempDir
+    Path directory;
+
+    private static RuntimePool pool(ScriptedRuntime runtime) {
+        return runtime.handler.shared().pool();
+    }
+
+    /** A client may choose a deadline, for example with grpc-timeout. */
+    @Test
+    void should_leave_a_child_time_for_a_request_that_has_none() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 50, true);
+            String id = ScriptedRuntime.id(next.get());
+            assertThat(stream.take(Reset.class).code()).isEqualTo(ErrorCode.TIMEOUT);
+            long pid = runtime.pid();
+            RuntimeHandlerTest.sweepAfterAnHour(pool(runtime), 90);
+            assertThat(runtime.post("invocation/" + id + "/response", "{\"statusCode\":200}")
+                            .statusCode())
+                    .isEqualTo(202);
+            stream.request(get("/"), 0, true);
+            runtime.serve("next");
+            assertThat(stream.gather().text()).isEqualTo("next");
+            assertThat(runtime.pid()).isEqualTo(pid);
+        }
+    }
+
+    /** The upload of the body takes most of the request's minute. */
+    @Test
+    void should_not_take_the_time_of_an_upload_from_the_child() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            runtime.stream();
+            try (Harness harness =
+                    new Harness((request, response) -> runtime.handler.handle(slowlySent(request), response))) {
+                ScriptedStream stream = harness.stream();
+                stream.request(post("/"), 0, false);
+                stream.data(new byte[1], true);
+                String id = ScriptedRuntime.id(next.get());
+                long pid = runtime.pid();
+                RuntimeHandlerTest.sweepAfterAnHour(pool(runtime), 300);
+                assertThat(runtime.post("invocation/" + id + "/response", "{\"statusCode\":200}")
+                                .statusCode())
+                        .isEqualTo(202);
+                assertThat(stream.take(Reset.class).code()).isEqualTo(ErrorCode.TIMEOUT);
+                stream.request(get("/"), 0, true);
+                runtime.serve("next");
+                assertThat(stream.gather().text()).isEqualTo("next");
+                assertThat(runtime.pid()).isEqualTo(pid);
+            }
+        }
+    }
+
+    /** A request that has a minute left until its body is read, and then a second. */
+    private static Request slowlySent(Request request) {
+        AtomicInteger secondsLeft = new AtomicInteger(60);
+        return (Request) Proxy.newProxyInstance(
+                Request.class.getClassLoader(), new Class<?>[] {Request.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("remaining")) {
+                        return Optional.of(Duration.ofSeconds(secondsLeft.get()));
+                    }
+                    if (method.getName().equals("body")) {
+                        secondsLeft.set(1);
+                    }
+                    return method.invoke(request, arguments);
+                });
+    }
+}
