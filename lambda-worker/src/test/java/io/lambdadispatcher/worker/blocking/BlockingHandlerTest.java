@@ -4,6 +4,7 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.Harness;
@@ -15,6 +16,7 @@ import java.util.Random;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -93,6 +95,38 @@ class BlockingHandlerTest {
             assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.CANCELLED);
             assertThat(seen.poll(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS))
                     .isEqualTo("stopped true");
+        }
+    }
+
+    /** Otherwise, requests that are cancelled would fill the memory while all threads hang. */
+    @Test
+    void should_drop_a_call_that_is_cancelled_before_a_thread_is_free() throws Exception {
+        CountDownLatch ends = new CountDownLatch(1);
+        BlockingQueue<String> called = new LinkedBlockingQueue<>();
+        ThreadPoolExecutor one = new ThreadPoolExecutor(1, 1, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>());
+        BlockingHandler handler = (request, response) -> {
+            called.add(request.path());
+            ends.await();
+            response.respond(200, "done");
+        };
+        try (Harness harness = new Harness(handler.asHandler(one), config -> config.streams(2))) {
+            ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
+            ScriptedStream hangs = link.takeStream();
+            ScriptedStream waits = link.takeStream();
+            hangs.request(get("/hangs"), 0, true);
+            assertThat(called.poll(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS))
+                    .isEqualTo("/hangs");
+            waits.request(post("/waits"), new byte[50_000], true);
+            Await.until("the call waits", () -> one.getQueue().size() == 1);
+            waits.cancel(ErrorCode.CANCELLED);
+            waits.take(ScriptedStream.Reset.class);
+            link.roundTrip();
+            assertThat(one.getQueue()).isEmpty();
+            ends.countDown();
+            assertThat(hangs.gather().text()).isEqualTo("done");
+            assertThat(called).isEmpty();
+        } finally {
+            one.shutdown();
         }
     }
 

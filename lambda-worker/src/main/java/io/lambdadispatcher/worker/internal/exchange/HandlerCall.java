@@ -8,6 +8,9 @@ import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.handler.TraceContext;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A request on a handler's thread, which is interrupted if nobody wants the response any more. It
@@ -18,6 +21,12 @@ public abstract class HandlerCall implements Runnable {
     protected final Response response;
 
     private final CallThread thread = new CallThread();
+
+    /** Whether the call has begun, or never will. */
+    private final AtomicBoolean begun = new AtomicBoolean();
+
+    /** Confined to the event loop. */
+    private @Nullable Executor threads;
 
     protected HandlerCall(Request request, Response response) {
         this.request = request;
@@ -30,9 +39,10 @@ public abstract class HandlerCall implements Runnable {
     /** Releases what the call holds, because it has ended or there is no thread for it. */
     protected abstract void release();
 
-    protected final void execute(Executor threads) {
+    protected final void execute(Executor on) {
+        threads = on;
         try {
-            threads.execute(this);
+            on.execute(this);
         } catch (RejectedExecutionException | OutOfMemoryError e) {
             // JDK 17 throws the error if the system permits no more threads.
             release();
@@ -40,13 +50,26 @@ public abstract class HandlerCall implements Runnable {
         }
     }
 
-    /** Interrupts the call. Must be called when the request is cancelled. */
+    /**
+     * Interrupts the call. If it has not begun, releases what it holds instead of when a thread is
+     * free, which may be never. Must be called when the request is cancelled.
+     */
     protected final void interrupt(FailureReason code) {
-        thread.interrupt();
+        if (!begun.compareAndSet(false, true)) {
+            thread.interrupt();
+            return;
+        }
+        release();
+        if (threads instanceof ThreadPoolExecutor pool) {
+            pool.remove(this);
+        }
     }
 
     @Override
     public final void run() {
+        if (!begun.compareAndSet(false, true)) {
+            return;
+        }
         thread.begin();
         try {
             if (request.cancellation() == null) {

@@ -12,7 +12,10 @@ import java.util.concurrent.TimeUnit;
  * needed.
  */
 public final class HandlerThreads {
-    /** Further requests wait. The worker's streams limit their number. */
+    /**
+     * Further requests wait. The worker's streams limit their number, because a request that is
+     * cancelled leaves the queue with its stream.
+     */
     private static final int MOST_PLATFORM_THREADS = 128;
 
     private static final int KEEP_SECONDS = 30;
