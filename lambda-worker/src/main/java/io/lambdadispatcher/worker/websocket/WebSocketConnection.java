@@ -11,6 +11,7 @@ import io.lambdadispatcher.worker.internal.exchange.Interception;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.websocketx.BinaryWebSocketFrame;
 import io.netty.handler.codec.http.websocketx.CloseWebSocketFrame;
 import io.netty.handler.codec.http.websocketx.PingWebSocketFrame;
@@ -63,6 +64,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
     private WebSocketListener listener = new WebSocketListener() {};
     private boolean heard;
     private boolean pinged;
+    private byte @Nullable [] unansweredPing;
     private volatile boolean paused;
     private @Nullable Future<?> pinging;
     private @Nullable Future<?> closing;
@@ -85,7 +87,7 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
     /** @param head the headers of a successful response */
     void open(WebSocketHandler handler, Http2Headers head) {
         response.head(head);
-        response.onWritable(() -> tell(() -> listener.onWritable(this)));
+        response.onWritable(this::onWritable);
         request.onCancel(code -> finish(ABNORMAL, code.name()));
         if (state == State.CLOSED) {
             // The client went while the handler decided, so it does not learn of this connection.
@@ -144,14 +146,33 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
             } else if (frame instanceof BinaryWebSocketFrame binary) {
                 ByteBuf bytes = binary.content().retain();
                 tell(() -> listener.onBinary(this, bytes));
-            } else if (frame instanceof PingWebSocketFrame ping && response.isWritable()) {
-                // A client that pings but does not read gets no pong: RFC 6455 section 5.5.3
-                // requires one only for the latest ping.
-                write(new PongWebSocketFrame(ping.content().retain()));
+            } else if (frame instanceof PingWebSocketFrame ping) {
+                // A client that pings but does not read gets a pong when it reads, and only for its
+                // latest ping: RFC 6455 section 5.5.3.
+                unansweredPing = ByteBufUtil.getBytes(ping.content());
+                if (response.isWritable()) {
+                    answerPing();
+                }
             }
         } finally {
             frame.release();
         }
+    }
+
+    private void answerPing() {
+        byte[] ping = unansweredPing;
+        unansweredPing = null;
+        if (ping != null && state == State.OPEN) {
+            write(new PongWebSocketFrame(Unpooled.wrappedBuffer(ping)));
+        }
+    }
+
+    private void onWritable() {
+        // The client takes bytes. An answer to a ping may be far behind them.
+        heard = true;
+        pinged = false;
+        answerPing();
+        tell(() -> listener.onWritable(this));
     }
 
     private void onPeersClose(CloseWebSocketFrame close) {
@@ -188,8 +209,9 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
     }
 
     private void onPingTime() {
-        if (heard || paused) {
-            // While the handler does not read, an answer to a ping could not be read either.
+        if (heard || paused || !response.isWritable()) {
+            // While the handler does not read, an answer to a ping could not be read either. While
+            // the client takes too little, it has not received the ping yet.
             heard = false;
         } else if (pinged) {
             onViolation(GOING_AWAY, "no answer to a ping");

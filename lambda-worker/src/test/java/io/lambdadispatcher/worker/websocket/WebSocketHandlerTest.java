@@ -18,6 +18,7 @@ import io.netty.handler.codec.http.websocketx.ContinuationWebSocketFrame;
 import io.netty.handler.codec.http.websocketx.PingWebSocketFrame;
 import io.netty.handler.codec.http.websocketx.PongWebSocketFrame;
 import io.netty.handler.codec.http.websocketx.TextWebSocketFrame;
+import io.netty.handler.codec.http.websocketx.WebSocketFrame;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -500,6 +501,58 @@ class WebSocketHandlerTest {
         assertThat(closes.poll(400, TimeUnit.MILLISECONDS)).isNull();
         session.resume();
         assertThat(closed()).isEqualTo("1000 ");
+    }
+
+    /** Returns when more bytes wait for the client than the response has room for. */
+    private void fill(WebSocketSession session) throws Exception {
+        client.stream.holdsWindow = true;
+        session.request()
+                .eventLoop()
+                .submit(() -> {
+                    while (session.isWritable()) {
+                        session.sendBinary(Unpooled.wrappedBuffer(new byte[65_536]));
+                    }
+                })
+                .get();
+    }
+
+    /** Returns the text of the first pong, behind messages and pings. */
+    private String takePong() throws InterruptedException {
+        while (true) {
+            WebSocketFrame frame = client.take(WebSocketFrame.class);
+            try {
+                if (!(frame instanceof BinaryWebSocketFrame || frame instanceof PingWebSocketFrame)) {
+                    assertThat(frame).isInstanceOf(PongWebSocketFrame.class);
+                    return frame.content().toString(StandardCharsets.US_ASCII);
+                }
+            } finally {
+                frame.release();
+            }
+        }
+    }
+
+    @Test
+    void should_answer_the_latest_ping_when_the_client_reads_again() throws Exception {
+        start();
+        WebSocketSession session = session();
+        fill(session);
+        client.send(new PingWebSocketFrame(Unpooled.copiedBuffer("early", StandardCharsets.US_ASCII)));
+        client.send(new PingWebSocketFrame(Unpooled.copiedBuffer("latest", StandardCharsets.US_ASCII)));
+        client.stream.link().roundTrip();
+        client.stream.releaseWindow();
+        assertThat(takePong()).isEqualTo("latest");
+    }
+
+    @Test
+    void should_not_give_up_a_client_that_reads_slowly() throws Exception {
+        start(WebSocketOptions.usual().withPingEvery(Duration.ofMillis(300)));
+        WebSocketSession session = session();
+        fill(session);
+        assertThat(closes.poll(900, TimeUnit.MILLISECONDS)).isNull();
+        client.send(new PingWebSocketFrame(Unpooled.copiedBuffer("latest", StandardCharsets.US_ASCII)));
+        client.stream.link().roundTrip();
+        client.stream.releaseWindow();
+        assertThat(takePong()).isEqualTo("latest");
     }
 
     @Test
