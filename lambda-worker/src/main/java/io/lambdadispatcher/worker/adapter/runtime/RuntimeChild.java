@@ -52,6 +52,10 @@ final class RuntimeChild implements ChildListener {
     private static final Duration STOP_GRACE = Duration.ofSeconds(2);
     private static final long INIT_ERROR_EXIT_MILLIS = 2_000;
     private static final int MOST_HANGING_SWEEPS = 10;
+
+    /** As long as a web application may take until it is ready. */
+    private static final long START_NANOS = TimeUnit.MINUTES.toNanos(5);
+
     private static final int MAX_CHUNK_BYTES = 64 * 1024;
 
     /** Runtime clients send X-Ray's description of an error as a header of at most 1 MB. */
@@ -77,6 +81,7 @@ final class RuntimeChild implements ChildListener {
     private Phase phase = Phase.GONE;
     private String end = "it has not been started";
     private long pid;
+    private long startedNanos;
     private int hangingSweeps;
     private volatile @Nullable Child process;
     private volatile boolean stopped;
@@ -146,6 +151,7 @@ final class RuntimeChild implements ChildListener {
             dying = List.of();
             phase = Phase.STARTING;
             pid = newPid;
+            startedNanos = pool.sweptNanos();
             // A fast child may have asked already.
             serveIfAsked();
         });
@@ -274,11 +280,13 @@ final class RuntimeChild implements ChildListener {
 
     /** Excludes the time of a freeze, because the child did not run either. */
     void onFrozen(long nanos) {
+        startedNanos += nanos;
         given.values().forEach(invocation -> invocation.onFrozen(nanos));
     }
 
     /**
-     * Reports invocations whose deadline has passed, and kills a child that hangs.
+     * Reports invocations whose deadline has passed, and kills a child that hangs or does not
+     * start.
      *
      * <p>A child hangs if as many invocations hang as it may hold. Lambda ends such a child too. It
      * also hangs if all invocations that it holds hang and it asks for no others, because its
@@ -298,9 +306,15 @@ final class RuntimeChild implements ChildListener {
         boolean stuck = hanging > 0 && hanging == given.size() && polls.isEmpty();
         hangingSweeps = stuck ? hangingSweeps + 1 : 0;
         if ((hanging >= config.concurrency() || hangingSweeps >= MOST_HANGING_SWEEPS) && phase == Phase.SERVING) {
-            log.warn("killing {}, because it has not answered before the deadline", name);
-            phase = Phase.GONE;
-            kill(pid);
+            killStuck("answered before the deadline");
+        } else if (phase == Phase.STARTING && nowNanos - startedNanos >= START_NANOS) {
+            killStuck("asked for an invocation within 5 minutes");
         }
+    }
+
+    private void killStuck(String expected) {
+        log.warn("killing {}, because it has not {}", name, expected);
+        phase = Phase.GONE;
+        kill(pid);
     }
 }

@@ -4,6 +4,7 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedStream;
@@ -93,5 +94,27 @@ class RuntimeLivenessTest {
                     }
                     return method.invoke(request, arguments);
                 });
+    }
+
+    @Test
+    void should_replace_a_child_that_never_asks_after_it_was_started_again() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 0, true);
+            next.get();
+            runtime.crash();
+            assertThat(stream.gather().status()).isEqualTo("502");
+            long hanging = runtime.pid();
+            RuntimeHandlerTest.sweepAfterAnHour(pool(runtime), 2_900);
+            assertThat(ProcessHandle.of(hanging)).isPresent();
+            Await.until("another child runs", () -> {
+                RuntimeHandlerTest.sweepAfterAnHour(pool(runtime), 3_100);
+                return runtime.pid() != hanging;
+            });
+            stream.request(get("/"), 0, true);
+            runtime.serve("third");
+            assertThat(stream.gather().text()).isEqualTo("third");
+        }
     }
 }
