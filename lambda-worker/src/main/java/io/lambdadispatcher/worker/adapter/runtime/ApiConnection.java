@@ -385,7 +385,7 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         @Override
         public void onBroken() {
             if (invocation.state == State.ANSWERING) {
-                invocation.state = State.GIVEN;
+                child.onAnswerBroken(invocation);
             }
         }
     }

@@ -200,7 +200,32 @@ final class RuntimeChild implements ChildListener {
         // The child has left the streams that were stopped. Until now, it may hang in them.
         given.values().removeIf(invocation -> invocation.state == Invocation.State.ENDED);
         polls.add(connection);
+        failForgotten();
         serveIfAsked();
+        pool.onFree(this);
+    }
+
+    /**
+     * Fails what the child has not answered although it asks for another invocation, if it takes
+     * one at a time: it waits for the other, and so it never answers.
+     */
+    private void failForgotten() {
+        if (config.concurrency() > 1 || polls.isEmpty()) {
+            return;
+        }
+        given.values().removeIf(invocation -> {
+            boolean forgotten = invocation.state == Invocation.State.GIVEN;
+            if (forgotten) {
+                invocation.endFailed(Failure.CHILD_FAILED, name + " asked for the next event without an answer");
+            }
+            return forgotten;
+        });
+    }
+
+    /** A response broke off. The child may send it again. */
+    void onAnswerBroken(Invocation invocation) {
+        invocation.state = Invocation.State.GIVEN;
+        failForgotten();
         pool.onFree(this);
     }
 

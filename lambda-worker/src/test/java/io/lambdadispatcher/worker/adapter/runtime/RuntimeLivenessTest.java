@@ -9,6 +9,7 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedStream;
 import io.lambdadispatcher.worker.ScriptedStream.Reset;
+import io.lambdadispatcher.worker.adapter.runtime.RuntimeHandlerTest.Wire;
 import io.lambdadispatcher.worker.handler.Request;
 import java.lang.reflect.Proxy;
 import java.net.http.HttpResponse;
@@ -22,6 +23,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a child is killed for, and what it is not; and that no request waits for a lost answer. */
 @Timeout(180)
@@ -115,6 +118,29 @@ class RuntimeLivenessTest {
             stream.request(get("/"), 0, true);
             runtime.serve("third");
             assertThat(stream.gather().text()).isEqualTo("third");
+        }
+    }
+
+    /** Otherwise, the child would wait for an event, and the worker for the answer. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_fail_what_a_child_does_not_answer_before_it_asks_again(boolean begins) throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/forgotten"), 0, true);
+            String id = ScriptedRuntime.id(next.get());
+            if (begins) {
+                try (Wire wire = new Wire(runtime)) {
+                    wire.post("invocation/" + id + "/response", "Expect: 100-continue\r\n");
+                    assertThat(wire.statusLine()).isEqualTo("HTTP/1.1 100 Continue");
+                    wire.chunk("{\"statusCode\"");
+                }
+            }
+            CompletableFuture<HttpResponse<String>> again = runtime.next();
+            assertThat(stream.gather().status()).isEqualTo("502");
+            stream.request(get("/later"), 0, true);
+            assertThat(again.get().body()).contains("\"rawPath\":\"/later\"");
         }
     }
 }
