@@ -4,7 +4,7 @@ import io.netty.buffer.ByteBuf;
 
 /**
  * Receives the outcome of an invocation. Exactly one of its methods is called, on the loop of the
- * API.
+ * API. Only if {@link #onStream} throws, {@link #onFailed} follows.
  */
 interface Answer {
     /** Why there is no response. */

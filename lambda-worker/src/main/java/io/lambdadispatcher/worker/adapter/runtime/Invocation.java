@@ -126,7 +126,8 @@ final class Invocation {
         try {
             return to == null ? null : to.onStream(contentType, resume, stop);
         } catch (Throwable e) {
-            FailureLog.report("the receiver of a response", id(), e);
+            answer = to;
+            tell(failed -> failed.onFailed(Failure.CHILD_FAILED, "a streamed answer that cannot begin: " + e));
             return null;
         }
     }

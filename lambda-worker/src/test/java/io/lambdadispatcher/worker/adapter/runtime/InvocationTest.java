@@ -117,7 +117,7 @@ class InvocationTest {
         new Invocation(head, new byte[0], broken).timeOut();
         assertThat(new Invocation(head, new byte[0], broken).beginStream("", () -> {}, () -> {}))
                 .isNull();
-        assertThat(asker.calls).containsExactly("onWhole", "onFailed", "onStream");
+        assertThat(asker.calls).containsExactly("onWhole", "onFailed", "onStream", "onFailed");
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.adapter.runtime;
 
 import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
+import static io.lambdadispatcher.worker.adapter.runtime.RuntimeHandlerTest.STREAMING;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.wire.testkit.Await;
@@ -141,6 +142,25 @@ class RuntimeLivenessTest {
             assertThat(stream.gather().status()).isEqualTo("502");
             stream.request(get("/later"), 0, true);
             assertThat(again.get().body()).contains("\"rawPath\":\"/later\"");
+        }
+    }
+
+    @Test
+    void should_answer_a_client_whose_streamed_answer_cannot_begin() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 0, true);
+            String id = ScriptedRuntime.id(next.get());
+            try (Wire wire = new Wire(runtime)) {
+                String tooLong = "Content-Type: text/" + "x".repeat(300 * 1024) + "\r\n";
+                wire.post("invocation/" + id + "/response", STREAMING + tooLong).end("");
+                assertThat(stream.gather().status()).isEqualTo("502");
+                assertThat(wire.statusLine()).isEqualTo("HTTP/1.1 202 Accepted");
+            }
+            stream.request(get("/"), 0, true);
+            runtime.serve("next");
+            assertThat(stream.gather().text()).isEqualTo("next");
         }
     }
 }
