@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,11 +35,14 @@ record InvokeHead(
     /** Lambda's maximum, for requests without a limit. */
     static final long LONGEST_MILLIS = TimeUnit.MINUTES.toMillis(15);
 
+    /** Of printable ASCII and short, because it becomes a header that every client must read. */
+    private static final Pattern TRACE = Pattern.compile("(?=.*Root=)[ -~]{1,256}");
+
     private static final HexFormat HEX = HexFormat.of();
 
-    /** @param traceId {@code null} for a new one */
+    /** @param traceId of a client. If it is {@code null} or not usable, there is a new one */
     static InvokeHead ofRequest(String functionArn, @Nullable String traceId, long timeoutMillis, long millisLeft) {
-        String trace = traceId == null ? newTraceId() : traceId;
+        String trace = traceId != null && TRACE.matcher(traceId).matches() ? traceId : newTraceId();
         return of(UUID.randomUUID().toString(), functionArn, trace, null, null, timeoutMillis, millisLeft);
     }
 

@@ -163,4 +163,20 @@ class RuntimeLivenessTest {
             assertThat(stream.gather().text()).isEqualTo("next");
         }
     }
+
+    /** Node's client accepts 16 KiB of headers. */
+    @ParameterizedTest
+    @ValueSource(strings = {"no root", "Root=1-2-3\u00e9", "Root=1-2-3\t4", "long"})
+    void should_make_a_new_trace_if_the_client_sends_none_that_the_child_can_read(String sent) throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            String trace = sent.equals("long") ? "Root=" + "1".repeat(252) : sent;
+            runtime.stream().request(get("/").set("x-amzn-trace-id", trace), 0, true);
+            assertThat(next.get()
+                            .headers()
+                            .firstValue("lambda-runtime-trace-id")
+                            .orElse(""))
+                    .matches("Root=1-[0-9a-f]{8}-[0-9a-f]{24};Parent=[0-9a-f]{16};Sampled=0");
+        }
+    }
 }
