@@ -13,7 +13,6 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.codec.http.HttpServerCodec;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -110,7 +109,9 @@ final class RuntimeChild implements ChildListener {
                         accept(channel);
                     }
                 })
-                .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+                // What children are told. With -Djava.net.preferIPv6Addresses=true, the JVM's
+                // loopback address is another one.
+                .bind(new InetSocketAddress(RuntimeConfig.API_HOST, 0))
                 .addListener((ChannelFuture bound) -> onBound(bound));
     }
 

@@ -38,6 +38,8 @@ record RuntimeConfig(
         Map<String, String> variables) {
     static final String COMMAND = WorkerConfig.VARIABLE_PREFIX + "RUNTIME";
 
+    static final String API_HOST = "127.0.0.1";
+
     private static final String HANDLER = COMMAND + "_HANDLER";
     private static final String CHILDREN = COMMAND + "_CHILDREN";
     private static final String CONCURRENCY = COMMAND + "_CONCURRENCY";
@@ -133,7 +135,7 @@ record RuntimeConfig(
         set.put("AWS_LAMBDA_LOG_STREAM_NAME", variable("AWS_LAMBDA_LOG_STREAM_NAME", name));
         set.put("LAMBDA_TASK_ROOT", taskRoot);
         set.put("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand");
-        set.put("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:" + port);
+        set.put("AWS_LAMBDA_RUNTIME_API", API_HOST + ":" + port);
         if (handler != null) {
             set.put("_HANDLER", handler);
         }

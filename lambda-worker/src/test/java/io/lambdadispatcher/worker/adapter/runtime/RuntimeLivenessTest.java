@@ -14,6 +14,7 @@ import io.lambdadispatcher.worker.adapter.runtime.RuntimeHandlerTest.Wire;
 import io.lambdadispatcher.worker.handler.Request;
 import java.lang.reflect.Proxy;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -177,6 +178,36 @@ class RuntimeLivenessTest {
                             .firstValue("lambda-runtime-trace-id")
                             .orElse(""))
                     .matches("Root=1-[0-9a-f]{8}-[0-9a-f]{24};Parent=[0-9a-f]{16};Sampled=0");
+        }
+    }
+
+    /** The JVM then prefers another loopback address than the one that children are told. */
+    @Test
+    void should_be_reached_by_children_if_the_jvm_prefers_ipv6() throws Exception {
+        Process worker = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-Djava.net.preferIPv6Addresses=true",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        PrefersIpv6.class.getName(),
+                        directory.toString())
+                .redirectErrorStream(true)
+                .start();
+        String output = new String(worker.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(output).contains("status=200");
+    }
+
+    /** Asks a child's Runtime API for an invocation. */
+    static final class PrefersIpv6 {
+        public static void main(String[] arguments) throws Exception {
+            try (ScriptedRuntime runtime = new ScriptedRuntime(Path.of(arguments[0]));
+                    Wire wire = new Wire(runtime)) {
+                wire.raw("GET /2018-06-01/runtime/restore/next HTTP/1.1\r\nHost: x\r\n\r\n");
+                System.out.println("status=" + wire.statusLine().split(" ")[1]);
+            } finally {
+                System.out.flush();
+                Runtime.getRuntime().halt(0);
+            }
         }
     }
 }
