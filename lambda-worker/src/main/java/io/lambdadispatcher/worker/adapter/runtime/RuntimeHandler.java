@@ -122,10 +122,14 @@ public final class RuntimeHandler implements Handler, Lifecycle, RequestStreamHa
     public void handleRequest(InputStream event, OutputStream answer, Context context) throws IOException {
         RawExchange exchange = new RawExchange(config.maxBytes());
         InvokeHead head = InvokeHead.of(context, System.getProperty(TRACE_PROPERTY));
-        shared().pool().submit(new Invocation(head, event.readAllBytes(), exchange));
+        Invocation invocation = new Invocation(head, event.readAllBytes(), exchange);
+        RuntimePool pool = shared().pool();
+        pool.submit(invocation);
         try {
             answer.write(exchange.result().toCompletableFuture().get());
         } catch (InterruptedException e) {
+            // Lambda may retry it. No child must run it as well.
+            pool.drop(invocation);
             Thread.currentThread().interrupt();
             throw new IOException("interrupted while a child worked", e);
         } catch (ExecutionException e) {

@@ -5,6 +5,7 @@ import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static io.lambdadispatcher.worker.adapter.runtime.RuntimeHandlerTest.STREAMING;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.amazonaws.services.lambda.runtime.Context;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.Harness;
@@ -12,13 +13,18 @@ import io.lambdadispatcher.worker.ScriptedStream;
 import io.lambdadispatcher.worker.ScriptedStream.Reset;
 import io.lambdadispatcher.worker.adapter.runtime.RuntimeHandlerTest.Wire;
 import io.lambdadispatcher.worker.handler.Request;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -178,6 +184,41 @@ class RuntimeLivenessTest {
                             .firstValue("lambda-runtime-trace-id")
                             .orElse(""))
                     .matches("Root=1-[0-9a-f]{8}-[0-9a-f]{24};Parent=[0-9a-f]{16};Sampled=0");
+        }
+    }
+
+    /** Lambda has been told that the invocation failed, and may have retried it. */
+    @Test
+    void should_not_run_an_invocation_whose_thread_was_interrupted_while_it_waited() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/first"), 0, true);
+            String first = ScriptedRuntime.id(next.get());
+            Context context = RuntimeHandlerTest.proxy(
+                    Context.class,
+                    Map.of(
+                            "getAwsRequestId", "id-1",
+                            "getInvokedFunctionArn", "arn",
+                            "getRemainingTimeInMillis", 60_000));
+            CountDownLatch failed = new CountDownLatch(1);
+            Thread invoking = new Thread(() -> {
+                Thread.currentThread().interrupt();
+                try {
+                    runtime.handler.handleRequest(
+                            new ByteArrayInputStream("1".getBytes(StandardCharsets.UTF_8)),
+                            new ByteArrayOutputStream(),
+                            context);
+                } catch (IOException e) {
+                    failed.countDown();
+                }
+            });
+            invoking.start();
+            failed.await();
+            runtime.post("invocation/" + first + "/response", "{\"statusCode\":200}");
+            assertThat(stream.gather().status()).isEqualTo("200");
+            stream.request(get("/second"), 0, true);
+            assertThat(runtime.next().get().body()).contains("\"rawPath\":\"/second\"");
         }
     }
 
