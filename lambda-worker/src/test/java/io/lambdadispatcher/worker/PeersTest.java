@@ -409,6 +409,25 @@ class PeersTest {
         }
     }
 
+    /** The first address leads to a dispatcher that does not know the worker. */
+    @Test
+    void should_try_the_next_configured_address_after_one_that_has_refused_it() throws Exception {
+        ScriptedDispatcher gone = new ScriptedDispatcher();
+        int port = gone.stopListening();
+        one.peers = List.of("127.0.0.1:" + port);
+        try (gone;
+                Harness harness = worker(
+                        config -> WorkerConfig.builder("f", Harness.SECRET, List.of(one.address(), other.address()))
+                                .plain()
+                                .connections(1)
+                                .streams(1))) {
+            one.takeReady();
+            one.controlStatus = 403;
+            one.links().get(0).cut();
+            other.takeReady();
+        }
+    }
+
     @Test
     void should_end_when_all_dispatchers_refuse_it() throws Exception {
         unite();

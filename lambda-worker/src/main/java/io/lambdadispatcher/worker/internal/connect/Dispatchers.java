@@ -12,6 +12,7 @@ import io.netty.channel.EventLoopGroup;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -114,6 +115,8 @@ public final class Dispatchers {
 
     /** Tries the configured addresses while no dispatcher of the fleet is connected. */
     private @Nullable ConnectionKeeper seeker;
+
+    private int seekers;
 
     /** {@code null} until there are more connections than configured for one dispatcher. */
     private @Nullable Slots slots;
@@ -293,7 +296,10 @@ public final class Dispatchers {
     private void seek() {
         boolean lost = up.isEmpty() && !targets.isEmpty() && members.keySet().containsAll(keepers);
         if (!draining && !keepers.isEmpty() && lost && !targets.containsAll(configured)) {
-            seeker = add(loops.next(), config.addresses(), 0);
+            // A seeker ends when its dispatcher refuses it. The next begins at the next address.
+            List<InetSocketAddress> addresses = new ArrayList<>(config.addresses());
+            Collections.rotate(addresses, -seekers++);
+            seeker = add(loops.next(), addresses, 0);
         }
     }
 
