@@ -36,6 +36,7 @@ final class FunctionCall extends HandlerCall implements BodyReader {
 
     private final FunctionHandler handler;
     private final BodyBuffer body;
+    private long takenBytes;
     private State state = State.GATHERING;
 
     FunctionCall(FunctionHandler handler, Request request, Response response) {
@@ -58,13 +59,28 @@ final class FunctionCall extends HandlerCall implements BodyReader {
 
     @Override
     public void onData(ByteBuf bytes) {
-        if (!body.add(bytes) && state == State.GATHERING) {
-            refuseBody();
+        int size = bytes.readableBytes();
+        if (state == State.ENDED) {
+            bytes.release();
+        } else if (!handler.budget.tryTake(takenBytes, size)) {
+            bytes.release();
+            end();
+            response.fail(FailureReason.REFUSED, "the requests that this worker holds use the maximum memory");
+        } else {
+            takenBytes += size;
+            if (!body.add(bytes)) {
+                refuseBody();
+            }
         }
     }
 
-    private void refuseBody() {
+    private void end() {
         state = State.ENDED;
+        release();
+    }
+
+    private void refuseBody() {
+        end();
         TextAnswers.send(
                 request,
                 response,
@@ -84,8 +100,7 @@ final class FunctionCall extends HandlerCall implements BodyReader {
     @Override
     public void onFailed(FailureReason code) {
         if (state == State.GATHERING) {
-            state = State.ENDED;
-            body.release();
+            end();
             response.fail(code, "the request's body is incomplete");
         }
     }
@@ -113,6 +128,8 @@ final class FunctionCall extends HandlerCall implements BodyReader {
     @Override
     protected void release() {
         body.release();
+        handler.budget.giveBack(takenBytes);
+        takenBytes = 0;
     }
 
     private byte[] event(String id) {

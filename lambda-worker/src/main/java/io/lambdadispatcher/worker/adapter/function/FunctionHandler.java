@@ -8,6 +8,7 @@ import io.lambdadispatcher.wire.event.ResponseReader;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.internal.exchange.BodyBudget;
 import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import io.lambdadispatcher.worker.internal.exchange.Variables;
 import java.io.InputStream;
@@ -61,6 +62,7 @@ public final class FunctionHandler implements Handler, RequestStreamHandler {
     final EventWriter events;
     final ResponseReader responses;
     final int maxBodyBytes;
+    final BodyBudget budget = BodyBudget.ofQuarterOfHeap();
     volatile FunctionFacts facts;
 
     private FunctionHandler(

@@ -4,6 +4,7 @@ import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.worker.adapter.runtime.Answer.Failure;
 import io.lambdadispatcher.worker.internal.child.Child;
 import io.lambdadispatcher.worker.internal.child.ChildListener;
+import io.lambdadispatcher.worker.internal.exchange.BodyBudget;
 import io.lambdadispatcher.worker.internal.transport.ClientTransport;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;

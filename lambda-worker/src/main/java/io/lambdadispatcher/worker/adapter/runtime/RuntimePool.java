@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.adapter.runtime;
 
 import io.lambdadispatcher.worker.adapter.runtime.Answer.Failure;
 import io.lambdadispatcher.worker.adapter.runtime.Invocation.State;
+import io.lambdadispatcher.worker.internal.exchange.BodyBudget;
 import io.lambdadispatcher.worker.internal.transport.ClientTransport;
 import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -48,7 +49,7 @@ final class RuntimePool {
 
     private final RuntimeConfig config;
     /** A quarter of the heap. The queued events may take another quarter by default. */
-    private final BodyBudget budget = new BodyBudget(Runtime.getRuntime().maxMemory() / 4);
+    private final BodyBudget budget = BodyBudget.ofQuarterOfHeap();
 
     private final ClientTransport transport = ClientTransport.best();
     private final MultiThreadIoEventLoopGroup group;

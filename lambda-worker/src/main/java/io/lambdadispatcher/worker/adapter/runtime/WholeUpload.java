@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.adapter.runtime;
 
 import io.lambdadispatcher.wire.event.BodyBuffer;
+import io.lambdadispatcher.worker.internal.exchange.BodyBudget;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestHandler;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.testkit.EachRelease;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.Harness;
@@ -176,6 +177,37 @@ class FunctionHandlerTest {
             stream.data(new byte[6_000], false);
             stream.data(new byte[4_000], true);
             assertThat(stream.gather().status()).isEqualTo("200");
+        }
+    }
+
+    /** Each body is as large as it may be, and together they exceed the memory. */
+    @Test
+    void should_leave_a_request_to_another_worker_if_others_take_the_memory() throws Exception {
+        FunctionHandler handler = handler(Mixed.class);
+        long others = 0;
+        while (handler.budget.tryTake(others, Integer.MAX_VALUE)) {
+            others += Integer.MAX_VALUE;
+            if (others > Runtime.getRuntime().maxMemory()) {
+                break; // a body that is alone always fits
+            }
+        }
+        try (Harness harness = new Harness(handler)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(post("/"), new byte[5_000], false);
+            assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.REFUSED);
+            stream.reset(ErrorCode.CANCELLED);
+            assertThat(handler.budget.takenBytes()).isEqualTo(others);
+            handler.budget.giveBack(others);
+
+            stream.request(post("/"), new byte[5_000], true);
+            assertThat(stream.gather().text()).isEqualTo("fine");
+            Await.until("the call has ended", () -> handler.budget.takenBytes() == 0);
+
+            stream.request(post("/"), new byte[5_000], false);
+            stream.link().roundTrip();
+            stream.reset(ErrorCode.CANCELLED);
+            stream.take(ScriptedStream.Reset.class);
+            assertThat(handler.budget.takenBytes()).isZero();
         }
     }
 

@@ -12,6 +12,7 @@ import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedStream;
 import io.lambdadispatcher.worker.ScriptedStream.Reset;
 import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.internal.exchange.BodyBudget;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import java.lang.reflect.Proxy;

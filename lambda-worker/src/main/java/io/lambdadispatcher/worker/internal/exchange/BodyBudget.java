@@ -1,25 +1,29 @@
-package io.lambdadispatcher.worker.adapter.runtime;
+package io.lambdadispatcher.worker.internal.exchange;
 
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The memory that all requests and responses of a worker may take together while they are gathered.
+ * The memory that all bodies of a handler may take together.
  * It is needed because each may be as large as an event, and there may be hundreds. A single body
  * is never rejected. Methods may be called from any thread.
  */
-final class BodyBudget {
+public final class BodyBudget {
     private final long limitBytes;
     private final AtomicLong takenBytes = new AtomicLong();
 
-    BodyBudget(long limitBytes) {
+    public BodyBudget(long limitBytes) {
         this.limitBytes = limitBytes;
+    }
+
+    public static BodyBudget ofQuarterOfHeap() {
+        return new BodyBudget(Runtime.getRuntime().maxMemory() / 4);
     }
 
     /**
      * @param heldBytes the bytes that the same body has already taken
      * @return false if there is no room for {@code bytes}. Nothing has been taken then
      */
-    boolean tryTake(long heldBytes, int bytes) {
+    public boolean tryTake(long heldBytes, int bytes) {
         long taken = takenBytes.addAndGet(bytes);
         if (taken > limitBytes && taken != heldBytes + bytes) {
             takenBytes.addAndGet(-bytes);
@@ -28,12 +32,12 @@ final class BodyBudget {
         return true;
     }
 
-    void giveBack(long bytes) {
+    public void giveBack(long bytes) {
         takenBytes.addAndGet(-bytes);
     }
 
     /** For tests. */
-    long takenBytes() {
+    public long takenBytes() {
         return takenBytes.get();
     }
 }
