@@ -44,7 +44,7 @@ final class ReadBody<T> implements Flow.Subscriber<ByteBuf> {
             if (!result.isDone()) {
                 onPart.accept(part);
             }
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             result.completeExceptionally(e);
         } finally {
             part.release();
@@ -58,6 +58,10 @@ final class ReadBody<T> implements Flow.Subscriber<ByteBuf> {
 
     @Override
     public void onComplete() {
-        result.complete(onEnd.get());
+        try {
+            result.complete(onEnd.get());
+        } catch (Throwable e) {
+            result.completeExceptionally(e);
+        }
     }
 }

@@ -115,13 +115,13 @@ final class Retirement {
         long serving = ready.stream()
                 .filter(worker -> !worker.isEjected() && !worker.isExpiring())
                 .count();
-        if (serving <= kept) {
+        if (serving <= kept && kept > 0) {
             return List.of();
         }
         return ready.stream()
                 .filter(worker -> worker.ours)
                 .sorted(Comparator.comparing(WorkerLife::isEjected).reversed().thenComparingInt(WorkerLife::busy))
-                .limit(serving - kept)
+                .limit(kept == 0 ? ready.size() : serving - kept)
                 .toList();
     }
 

@@ -347,7 +347,9 @@ public final class Attempts {
         if (!repeated) {
             long now = owner.nanoTime();
             choose(of, now);
-            exchange.onHead(responseHead, status, end, now);
+            if (!exchange.isEnded()) {
+                exchange.onHead(responseHead, status, end, now);
+            }
         }
     }
 
@@ -512,6 +514,9 @@ public final class Attempts {
         }
         if (cancelled != null) {
             last.cancel(cancelled);
+            if (exchange.isEnded()) {
+                return true; // The program has cancelled it meanwhile.
+            }
             last.doubtWorker();
             // The event loop of a cancelled try may still read these.
             head.set(head.copy());

@@ -349,6 +349,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
             // A worker that has ended its direction of a tunnel sends nothing more.
             Outcome outcome = state == State.WORKER_ENDED ? Outcome.COMPLETED : Outcome.CANCELLED;
             attempts.cancel(code);
+            if (state == State.ENDED) {
+                return; // A handler of this program has cancelled it, too.
+            }
             if (code == ErrorCode.INTERNAL) {
                 end(Outcome.FAILED, new Failure(Failure.Kind.BAD_RESPONSE, "the response could not be passed on"));
             } else {

@@ -580,11 +580,13 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         end(failure);
     }
 
-    /** The first end counts. */
+    /** The first end counts. The directions of a tunnel end separately. */
     private void tellEnd(@Nullable String failure) {
         ResponseFilter its = follower;
         follower = null;
-        request.filter(null);
+        if (requestEnded || !Methods.isConnect(context.head().method())) {
+            request.filter(null);
+        }
         request.ledger.dropExcess();
         response.filter(null);
         if (its != null) {

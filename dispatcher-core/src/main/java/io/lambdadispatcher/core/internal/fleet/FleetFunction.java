@@ -204,6 +204,11 @@ public final class FleetFunction {
         own.onLost(workerId);
     }
 
+    /** Records that the launcher has reported the end of a worker. */
+    public void onExit(String workerId) {
+        own.onExit(workerId);
+    }
+
     /** Records a goodbye. The worker may still serve others, but its end is not reported here. */
     public void onGoodbye(String workerId) {
         own.onGoodbye(workerId, member.time.millis());

@@ -118,6 +118,14 @@ final class OwnSlots {
         }
     }
 
+    /** Records that a worker has ended. */
+    void onExit(String workerId) {
+        Own slot = slots.get(workerId);
+        if (slot != null) {
+            slot.advance(State.ENDED);
+        }
+    }
+
     /** Records that a worker has said goodbye, so it ends. It may still serve other dispatchers. */
     void onGoodbye(String workerId, long nowMillis) {
         Own slot = slots.get(workerId);

@@ -484,6 +484,8 @@ public final class LaunchSupervisor {
             long now = now();
             if (fleet != null && exit.cause() == Cause.LOST) {
                 fleet.onLost(workerId);
+            } else if (fleet != null) {
+                fleet.onExit(workerId);
             }
             controller.onExit(now, workerId, exit);
             if (fleet != null) {

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.Try;
 import io.lambdadispatcher.core.internal.loop.Loops;
+import io.lambdadispatcher.wire.http.TunnelHead;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
@@ -233,7 +234,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
 
     @Override
     public void onHead(Http2Headers head, boolean end) {
-        tunnel = tunnel && head.status().charAt(0) == '2';
+        tunnel = tunnel && TunnelHead.opens(head);
         onResponseEnd(end);
         toClient(() -> {
             if (!cancelled) {

@@ -32,4 +32,19 @@ class RetirementTest {
                 .as("the healthy ones are needed")
                 .isEmpty();
     }
+
+    /** At the spending limit, or after the idle timeout, none is kept. */
+    @Test
+    void should_drain_ejected_workers_if_none_is_kept() {
+        WorkerLife sick = ready("sick", 5, "5 of its 5 requests failed");
+
+        assertThat(Retirement.drained(List.of(sick), 1, 0, false))
+                .as("there is no other")
+                .isEmpty();
+        assertThat(Retirement.drained(List.of(sick), 0, 0, false)).containsExactly(sick);
+        WorkerLife healthy = ready("healthy", 0);
+        assertThat(Retirement.drained(List.of(sick, healthy), 0, 0, false))
+                .as("one after the other")
+                .containsExactly(sick);
+    }
 }

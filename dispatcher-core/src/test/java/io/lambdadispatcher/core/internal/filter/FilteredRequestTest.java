@@ -540,6 +540,29 @@ class FilteredRequestTest {
         assertThat(client.log).as("the request goes on").hasToString("200$");
     }
 
+    /** The worker's direction of a tunnel can end first. */
+    @Test
+    void should_filter_what_a_client_sends_after_the_end_of_the_other_direction() {
+        ScriptedFunction function = new ScriptedFunction();
+        BodyFilter masked = new BodyFilter() {
+            @Override
+            public ByteBuf onData(ByteBuf data) {
+                int bytes = data.readableBytes();
+                data.release();
+                return ascii("*".repeat(bytes));
+            }
+        };
+        FunctionOpener opener = behind(function, request -> Decision.pass(masked, new ResponseFilter() {}));
+        RequestSink request = opener.open(ScriptedFunction.request("CONNECT"), false, new Client());
+        function.only().response.onHead(ScriptedFunction.ok(), false);
+        function.only().response.onData(ascii("bye"), true);
+
+        request.data(ascii("secret"), false);
+        request.data(ascii("x"), true);
+        assertThat(function.only().log).hasToString("open ****** * end");
+        request.cancel(ErrorCode.CANCELLED);
+    }
+
     private static ByteBuf ascii(String text) {
         return Unpooled.copiedBuffer(text, StandardCharsets.US_ASCII);
     }

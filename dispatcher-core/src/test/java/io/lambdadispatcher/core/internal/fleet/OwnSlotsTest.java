@@ -130,6 +130,19 @@ class OwnSlotsTest {
         assertThat(budget.slot("w0") != null).isEqualTo(remains);
     }
 
+    /** Another dispatcher had adopted the worker in between. */
+    @Test
+    void should_end_the_slot_of_an_adopted_worker_whose_exit_is_reported() {
+        budget.grant(List.of("w0"), "b", NOW, LIMITS);
+        budget.markSeen("w0");
+        budget.adopt("w0", "a");
+        assertThat(own.addNew(budget)).containsExactly("w0");
+        own.onKnown(Set.of("w0"), false);
+        own.onExit("w0");
+        assertThat(change()).isTrue();
+        assertThat(budget.slots()).isEmpty();
+    }
+
     @Test
     void should_not_take_a_slot_for_ended_that_was_never_used() {
         grant("w0");

@@ -620,6 +620,8 @@ final class SimulatedFleet {
                     launchedHere.remove(worker.id);
                     if (cause == Cause.LOST) {
                         fleetFunction.onLost(worker.id);
+                    } else {
+                        fleetFunction.onExit(worker.id);
                     }
                     controller.onExit(now(), worker.id, new WorkerExit(cause, "exit"));
                     fleetFunction.hold(controller.throttledNanos(now()));

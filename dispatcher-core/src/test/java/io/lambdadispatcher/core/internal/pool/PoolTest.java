@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.policy.WorkerHealth.Verdict;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.wire.http.TunnelHead;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -906,6 +907,20 @@ class PoolTest extends OnTwoLoops {
         turn();
         assertThat(away.log).containsExactly("/a", "data 1", "data 2 end");
         assertThat(client.log).containsExactly("200 end");
+    }
+
+    /** The stream may serve another client by then. */
+    @Test
+    void should_leave_the_stream_of_a_crossed_tunnel_that_was_not_opened_alone() {
+        Stream away = new Stream(there);
+        Client client = new Client();
+        Exchange exchange = here.open(head("CONNECT", "/a"), false, client);
+        turn();
+        away.attempt().onHead(new DefaultHttp2Headers().status("200").set(TunnelHead.NOT_SWITCHED, ""), true);
+        exchange.data(Unpooled.wrappedBuffer(new byte[1]), false);
+        exchange.cancel(ErrorCode.CANCELLED);
+        turn();
+        assertThat(away.log).containsExactly("/a");
     }
 
     /** An embedding program may shut down its event loops before it closes the dispatcher. */
