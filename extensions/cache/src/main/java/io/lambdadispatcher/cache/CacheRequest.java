@@ -6,8 +6,11 @@ import io.lambdadispatcher.wire.http.Authority;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.netty.util.AsciiString;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,12 +41,16 @@ final class CacheRequest {
     private final CacheControl control;
     private final boolean noCache;
 
+    /** Names with which a header may pass for another one. */
+    private final Set<String> disguised;
+
     private CacheRequest(RequestContext request, HeaderFields headers, CachePolicy policy, boolean headRequest) {
         this.headers = headers;
         this.policy = policy;
         this.headRequest = headRequest;
         sessionHeader = request.sessionHeader();
         key = key(request);
+        disguised = names(headers, HeaderSyntax::hasUnusualMark);
         partition = partition(headers, policy, request.distinguishingHeaders());
         control = CacheControl.parse(headers.getAll("cache-control"));
         // RFC 9111 section 5.4.
@@ -63,6 +70,7 @@ final class CacheRequest {
         partition = from.partition;
         control = from.control;
         noCache = from.noCache;
+        disguised = from.disguised;
     }
 
     /**
@@ -113,18 +121,23 @@ final class CacheRequest {
         for (String name : distinguishing) {
             append(all, name, value(headers, name));
         }
-        List<String> forwarding = new ArrayList<>(2);
-        headers.forEachName(name -> {
-            if ((name.equals("forwarded") || isForwarding(name)) && !forwarding.contains(name)) {
-                forwarding.add(name);
-            }
-        });
-        for (String name : forwarding) {
+        for (String name : names(headers, name -> name.equals("forwarded") || isForwarding(name))) {
             for (String value : headers.bytes().getAll(name)) {
                 append(all, name, name.equals("forwarded") ? withoutAddresses(value) : value);
             }
         }
         return all.toString();
+    }
+
+    /** Returns each of these names once, in the order of the request. */
+    private static Set<String> names(HeaderFields headers, Predicate<String> which) {
+        Set<String> names = new LinkedHashSet<>(2);
+        headers.forEachName(name -> {
+            if (which.test(name)) {
+                names.add(name);
+            }
+        });
+        return names;
     }
 
     /** Some frameworks take other marks for a hyphen. */
@@ -157,11 +170,26 @@ final class CacheRequest {
 
     /**
      * Returns the values of a header, as they are compared (RFC 9111 section 4.1): joined, without
-     * outer blanks. {@code null} = the request has none.
+     * outer blanks. {@code null} = the request has none. Headers that an application can take for
+     * this one make it another value. Otherwise, a client could disguise the header, and all others
+     * would get what the application has answered to it.
      */
     @Nullable
     String value(String name) {
-        return value(headers, name);
+        String own = value(headers, name);
+        if (disguised.isEmpty()) {
+            return own;
+        }
+        AsciiString known = AsciiString.of(name);
+        StringBuilder all = new StringBuilder();
+        append(all, name, own);
+        int alone = all.length();
+        for (String other : disguised) {
+            if (HeaderSyntax.passesFor(other, known)) {
+                append(all, other, value(headers, other));
+            }
+        }
+        return all.length() == alone ? own : all.toString();
     }
 
     private static @Nullable String value(HeaderFields headers, String name) {

@@ -158,7 +158,12 @@ final class CacheRules {
         return values;
     }
 
-    /** @return {@code null} if no other request may have the response, or if it is malformed */
+    /**
+     * Returns the names in {@code vary} as {@link CacheRequest#value} understands them: with {@code
+     * -} for all marks, because an application that names {@code a_b} reads {@code a-b}, too.
+     *
+     * @return {@code null} if no other request may have the response, or if it is malformed
+     */
     private static @Nullable Set<String> varyNames(HeaderFields head) {
         Set<String> names = new TreeSet<>();
         for (String value : head.getAll("vary")) {
@@ -168,7 +173,7 @@ final class CacheRules {
                     return null;
                 }
                 if (!name.isEmpty()) {
-                    names.add(name.toLowerCase(Locale.ROOT));
+                    names.add(name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]", "-"));
                 }
             }
         }

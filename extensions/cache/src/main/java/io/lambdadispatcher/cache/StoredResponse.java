@@ -30,7 +30,7 @@ record StoredResponse(Terms terms, int status, HeaderFields head, byte[] body, l
      * What the headers of a response permit.
      *
      * @param partition the partition of its request
-     * @param varyNames names in {@code vary}, in lower case
+     * @param varyNames names in {@code vary}, in lower case and with {@code -} for all marks
      * @param varyValues the values of its request, as {@link CacheRequest#value} returns them
      * @param toAuthorized whether it may answer requests with {@code authorization}
      * @param toCookies whether it may answer requests with a {@code cookie}

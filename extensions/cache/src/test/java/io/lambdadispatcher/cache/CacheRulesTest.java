@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.spi.RequestContext;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -213,6 +214,26 @@ class CacheRulesTest {
     void should_compare_what_vary_names_9111_4_1(String first, String second, boolean same) {
         String response = "cache-control: max-age=60|vary: X, Accept-Encoding";
         assertThat(fit(first, response, second, 1)).isEqualTo(same ? Fit.FRESH : Fit.NONE);
+    }
+
+    /** CGI makes one variable of all of them (RFC 3875 section 4.1.18). */
+    @ParameterizedTest
+    @CsvSource({
+        "hx_request: a,'',false",
+        "'',hx.request: a,false",
+        "hx_request: a,hx-request: a,false",
+        "hx_request: a,hx_request: b,false",
+        "hx_request: a,hx_request: a,true",
+        "hx_request: a,hx_request: a|hx-request: null,false",
+        "hx-request: a,'',false",
+        "hx_requests: a,hy_request: a,true"
+    })
+    void should_compare_what_an_application_takes_for_a_header_that_vary_names(
+            String first, String second, boolean same) {
+        for (String vary : List.of("HX-Request", "hx_request")) {
+            String response = "cache-control: max-age=60|vary: " + vary;
+            assertThat(fit(first, response, second, 1)).as(vary).isEqualTo(same ? Fit.FRESH : Fit.NONE);
+        }
     }
 
     @ParameterizedTest
