@@ -128,6 +128,7 @@ final class CacheRules {
                 values(request, vary),
                 toAuthorized,
                 toCookies,
+                sentNanos,
                 nowNanos - initialAge,
                 fresh,
                 never ? 0 : fresh + nanos(Math.max(0, control.staleWhileRevalidate())),

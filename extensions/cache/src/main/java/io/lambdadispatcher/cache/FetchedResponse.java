@@ -197,7 +197,7 @@ final class FetchedResponse implements ResponseFilter {
         } else if (terms != null && (declaredBytes < 0 || declaredBytes == bodyBytes)) {
             byte[] exact = bodyBytes == body.length ? body : Arrays.copyOf(body, bodyBytes);
             StoredResponse response = new StoredResponse(terms, status, head, exact);
-            boolean valid = cache.store().put(request.key(), response, generation);
+            boolean valid = cache.store().put(request, response, generation);
             land(valid ? response : null, false);
         }
         land(null, false);

@@ -121,11 +121,15 @@ final class ResponseStore {
     }
 
     /**
-     * Stores a response, unless stored responses have become invalid since its request was sent.
+     * Stores a response, unless stored responses have become invalid since its request was sent, or
+     * a more recent one answers the request (RFC 9111 section 4). Older ones that would answer it
+     * are forgotten, whatever headers they vary by. Otherwise, they would answer again when this
+     * one has become useless.
      *
      * @return whether it may answer requests
      */
-    boolean put(String key, StoredResponse response, int generation) {
+    boolean put(CacheRequest request, StoredResponse response, int generation) {
+        String key = request.key();
         if (generation(key) != generation) {
             return false;
         }
@@ -140,7 +144,11 @@ final class ResponseStore {
             if (before != null) {
                 for (StoredResponse each : before) {
                     boolean useful = each.ageNanos(now) < each.terms().usefulNanos();
-                    if (useful && all.size() < MAX_VARIANTS && !each.terms().isReplacedBy(response.terms())) {
+                    boolean other = !each.terms().isChosenBy(request);
+                    if (useful && !other && each.terms().isNewerThan(response.terms())) {
+                        return before;
+                    }
+                    if (useful && other && all.size() < MAX_VARIANTS) {
                         all.add(each);
                     }
                 }

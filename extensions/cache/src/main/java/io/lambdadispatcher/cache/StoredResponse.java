@@ -3,6 +3,7 @@ package io.lambdadispatcher.cache;
 import io.lambdadispatcher.core.spi.HeaderFields;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +22,7 @@ record StoredResponse(Terms terms, int status, HeaderFields head, byte[] body, l
     private static final int FIELD_BYTES = 96;
 
     private static final int OBJECT_BYTES = 512;
+    private static final long DATE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     StoredResponse(Terms terms, int status, HeaderFields head, byte[] body) {
         this(terms, status, head, body, bytesOf(terms, head, body));
@@ -34,6 +36,7 @@ record StoredResponse(Terms terms, int status, HeaderFields head, byte[] body, l
      * @param varyValues the values of its request, as {@link CacheRequest#value} returns them
      * @param toAuthorized whether it may answer requests with {@code authorization}
      * @param toCookies whether it may answer requests with a {@code cookie}
+     * @param sentNanos time at which its request was sent, by the clock of event loops
      * @param bornNanos time at which its age was zero, by the clock of event loops
      * @param freshNanos age up to which it is fresh
      * @param revalidateNanos age up to which it answers while it is renewed
@@ -45,6 +48,7 @@ record StoredResponse(Terms terms, int status, HeaderFields head, byte[] body, l
             List<@Nullable String> varyValues,
             boolean toAuthorized,
             boolean toCookies,
+            long sentNanos,
             long bornNanos,
             long freshNanos,
             long revalidateNanos,
@@ -68,11 +72,13 @@ record StoredResponse(Terms terms, int status, HeaderFields head, byte[] body, l
             return Math.max(freshNanos, Math.max(revalidateNanos, errorNanos));
         }
 
-        /** Returns whether the same requests choose the other response. */
-        boolean isReplacedBy(Terms other) {
-            return partition.equals(other.partition)
-                    && varyNames.equals(other.varyNames)
-                    && varyValues.equals(other.varyValues);
+        /**
+         * Returns whether this response is the more recent one. Dates have whole seconds, so the
+         * order of the requests decides about less.
+         */
+        boolean isNewerThan(Terms other) {
+            long later = bornNanos - other.bornNanos;
+            return Math.abs(later) < DATE_NANOS ? sentNanos - other.sentNanos > 0 : later > 0;
         }
     }
 

@@ -7,12 +7,13 @@ import io.lambdadispatcher.core.observe.FilterGauge;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.spi.FilterCommand;
 import io.lambdadispatcher.core.spi.FilterSetting;
-import io.lambdadispatcher.core.spi.HeaderFields;
 import io.lambdadispatcher.core.spi.ProgramSetting;
+import io.lambdadispatcher.core.spi.RequestContext;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -80,7 +81,8 @@ class CacheExtensionTest {
         assertThat(clear.action().applyAsLong(cache))
                 .as("nothing was ever stored")
                 .isZero();
-        cache.store().put("key", stored(), 0);
+        CachePolicy policy = CachePolicy.builder("").build();
+        cache.store().put(Objects.requireNonNull(CacheRequest.of(asked(), policy)), stored(), 0);
         assertThat(cache.gauges())
                 .extracting(FilterGauge::name)
                 .containsExactly("cache.memory", "cache.memory.limit", "cache.evictions");
@@ -93,17 +95,17 @@ class CacheExtensionTest {
 
     private static StoredResponse stored() {
         StoredResponse.Terms terms = new StoredResponse.Terms(
-                "", List.of(), List.of(), true, true, System.nanoTime(), Long.MAX_VALUE / 4, 0, 0);
-        return new StoredResponse(terms, 200, noFields(), new byte[10]);
+                "", List.of(), List.of(), true, true, 0, System.nanoTime(), Long.MAX_VALUE / 4, 0, 0);
+        return new StoredResponse(terms, 200, asked().headers().copy(), new byte[10]);
     }
 
-    private static HeaderFields noFields() {
+    private static RequestContext asked() {
         Http2Headers head = new DefaultHttp2Headers()
                 .method("GET")
                 .scheme("http")
                 .authority("a")
                 .path("/");
-        return CacheRig.asked(head, TrafficPolicy.NEUTRAL).headers().copy();
+        return CacheRig.asked(head, TrafficPolicy.NEUTRAL);
     }
 
     @Test

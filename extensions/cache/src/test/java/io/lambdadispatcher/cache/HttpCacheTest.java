@@ -205,6 +205,35 @@ class HttpCacheTest {
         assertThat(rig.calls).hasSize(4);
     }
 
+    /** By Date, which has whole seconds, and otherwise in the order of the requests. */
+    @ParameterizedTest
+    @CsvSource({"2, '', ''", "0.2, '', ''", "0.2, 20, 20", "2, 20, 22", "-2, 15, 19"})
+    void should_keep_the_most_recent_response_9111_4(double later, String slowDate, String fastDate) {
+        String[] first = {FRESH, "vary: x", slowDate.isEmpty() ? "x: y" : dateOf(slowDate)};
+        String[] second = {FRESH, "vary: y", fastDate.isEmpty() ? "x: y" : dateOf(fastDate)};
+        rig.get(0, "/a", "cache-control: no-cache");
+        rig.pass(Math.abs(later));
+        rig.get(1, "/a", "cache-control: no-cache");
+        call(later > 0 ? 1 : 0).respond(200, "new", second);
+        rig.pass(0.3);
+        call(later > 0 ? 0 : 1).respond(200, "old", first);
+        assertThat(rig.get(0, "/a").answer()).isEqualTo("200 new");
+    }
+
+    private static String dateOf(String second) {
+        return "date: Tue, 14 Nov 2023 22:13:" + second + " GMT";
+    }
+
+    @Test
+    void should_not_go_back_to_a_response_that_another_one_has_replaced() {
+        rig.get(0, "/a", "x: 1");
+        call(0).respond(200, "old", "cache-control: max-age=600");
+        rig.get(0, "/a", "x: 1", "cache-control: no-cache");
+        call(1).respond(200, "new", FRESH, "vary: x");
+        rig.pass(61);
+        assertThat(rig.get(0, "/a", "x: 1").answer()).isEmpty();
+    }
+
     /** Each char is a byte: an e with an acute accent in ISO 8859-1, and the same one in UTF-8. */
     @Test
     void should_not_take_two_encodings_of_a_letter_for_the_same() {
@@ -713,9 +742,9 @@ class HttpCacheTest {
         for (int i = 0; i < 20; i++) {
             others.add(() -> seen.add(store.find(request, 0)));
         }
-        Terms terms = new Terms(request.partition(), List.of(), List.of(), true, true, 0, 9, 9, 9);
+        Terms terms = new Terms(request.partition(), List.of(), List.of(), true, true, 0, 0, 9, 9, 9);
         StoredResponse before = new StoredResponse(terms, 200, asked.headers(), new byte[1]);
-        assertThat(store.put(request.key(), before, generation)).isFalse();
+        assertThat(store.put(request, before, generation)).isFalse();
         assertThat(seen).allMatch(Objects::isNull);
     }
 
