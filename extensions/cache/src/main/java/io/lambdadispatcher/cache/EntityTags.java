@@ -16,7 +16,7 @@ final class EntityTags {
         List<String> tags = request.bytes().getAll("if-none-match");
         if (!tags.isEmpty()) {
             String own = response.bytes().get("etag");
-            return own != null && tags.stream().anyMatch(list -> contains(list, strong(own)));
+            return tags.stream().anyMatch(list -> contains(list, own == null ? null : strong(own)));
         }
         Date since = date(request.get("if-modified-since"));
         Date modified = date(response.get("last-modified"));
@@ -28,7 +28,7 @@ final class EntityTags {
     }
 
     /** The weak comparison of RFC 9110 section 8.8.3.2. A tag with a comma never matches. */
-    private static boolean contains(String list, String tag) {
+    private static boolean contains(String list, @Nullable String tag) {
         for (String each : list.split(",")) {
             String known = HeaderSyntax.withoutOuterBlanks(each);
             if (known.equals("*") || strong(known).equals(tag)) {

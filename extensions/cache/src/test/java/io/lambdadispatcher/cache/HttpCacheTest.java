@@ -110,7 +110,11 @@ class HttpCacheTest {
         assertThat(rig.get(0, "/a", "if-modified-since: Tue, 14 Nov 2023 22:13:20 GMT")
                         .answer())
                 .isEqualTo("304");
-        assertThat(rig.reports()).containsExactly("304 cache", "200 cache", "304 cache");
+        rig.get(0, "/b");
+        call(1).respond(200, "body", FRESH);
+        assertThat(rig.get(0, "/b", "if-none-match: *").answer()).isEqualTo("304");
+        assertThat(rig.get(0, "/b", "if-none-match: \"x\"").answer()).isEqualTo("200 body");
+        assertThat(rig.reports()).containsExactly("304 cache", "200 cache", "304 cache", "304 cache", "200 cache");
     }
 
     @Test
