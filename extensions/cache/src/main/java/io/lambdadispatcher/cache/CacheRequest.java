@@ -17,9 +17,10 @@ import org.jspecify.annotations.Nullable;
  * A GET or HEAD request that a stored response may answer, as {@link CacheRules} sees it.
  *
  * <p>The target of the request is its {@link #key}. What else chooses the response, beside the
- * headers in {@code vary}, is the {@link #partition}: the name of the policy, headers that name a
- * tenant or a session, and the headers with which a proxy says what the client has asked for. A
- * handler makes links of the latter, so a response for one value must not answer another.
+ * headers in {@code vary}, is the {@link #partition}: the function, the name of the policy, headers
+ * that name a tenant or a session, and the headers with which a proxy says what the client has
+ * asked for. A handler makes links of the latter, so a response for one value must not answer
+ * another.
  */
 final class CacheRequest {
     private static final AsciiString X_FORWARDED = AsciiString.cached("x-forwarded-");
@@ -51,7 +52,7 @@ final class CacheRequest {
         sessionHeader = request.sessionHeader();
         key = key(request);
         disguised = names(headers, HeaderSyntax::hasUnusualMark);
-        partition = partition(headers, policy, request.distinguishingHeaders());
+        partition = partition(request, headers, policy);
         control = CacheControl.parse(headers.getAll("cache-control"));
         // RFC 9111 section 5.4.
         noCache = control.noCache()
@@ -108,17 +109,20 @@ final class CacheRequest {
     }
 
     /**
-     * Returns what names the target of a request: its function, scheme, authority, path and query.
-     * None of them contains a space. All ways to write the same authority have the same key.
+     * Returns what names the target of a request: its scheme, authority, path and query. None of
+     * them contains a space. All ways to write the same authority have the same key. So have all
+     * functions that answer for the target, because a request to one of them can change what the
+     * others have answered.
      */
     static String key(RequestContext request) {
         String host = Authority.normalized(request.authority(), request.scheme());
-        return request.function() + ' ' + request.scheme() + ' ' + host + ' ' + request.path();
+        return request.scheme() + ' ' + host + ' ' + request.path();
     }
 
-    private static String partition(HeaderFields headers, CachePolicy policy, List<String> distinguishing) {
-        StringBuilder all = new StringBuilder(policy.name());
-        for (String name : distinguishing) {
+    private static String partition(RequestContext request, HeaderFields headers, CachePolicy policy) {
+        StringBuilder all = new StringBuilder();
+        append(all, policy.name(), request.function());
+        for (String name : request.distinguishingHeaders()) {
             append(all, name, value(headers, name));
         }
         for (String name : names(headers, name -> name.equals("forwarded") || isForwarding(name))) {

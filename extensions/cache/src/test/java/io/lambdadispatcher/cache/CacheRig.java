@@ -39,6 +39,7 @@ final class CacheRig {
     final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
     final FunctionOpener[] filters = new FunctionOpener[2];
     final ResponseStore store;
+    private final HttpCache cache;
     TrafficPolicy policy;
     boolean open;
     long nanos = TimeUnit.DAYS.toNanos(1);
@@ -52,20 +53,25 @@ final class CacheRig {
                 maxBytes,
                 () -> nanos += tickNanos,
                 () -> EPOCH_MILLIS + TimeUnit.NANOSECONDS.toMillis(nanos) - 86_400_000L);
-        HttpCache cache = new HttpCache(store);
+        cache = new HttpCache(store);
         for (int i = 0; i < 2; i++) {
             loops[i].freezeTime();
-            filters[i] = behind(cache, new Function(), loops[i].eventLoop(), observer);
+            filters[i] = behind(cache, "f", new Function(), loops[i].eventLoop(), observer);
         }
     }
 
-    /** Returns the function {@code f} behind the cache. */
+    /** The requests of an event loop go to another function from here on. */
+    void route(int loop, String function) {
+        filters[loop] = behind(cache, function, new Function(), loops[loop].eventLoop(), observer);
+    }
+
+    /** Returns the function behind the cache. */
     static FunctionOpener behind(
-            HttpCache cache, FunctionOpener function, EventLoop loop, DispatcherObserver observer) {
-        FilterLoop home = new FilterLoop(loop, observer, (name, sent, client) -> {
+            HttpCache cache, String name, FunctionOpener function, EventLoop loop, DispatcherObserver observer) {
+        FilterLoop home = new FilterLoop(loop, observer, (to, sent, client) -> {
             throw new AssertionError("the cache sends no requests past the breaker");
         });
-        return new RequestFilters(List.of(cache), Map.of()).beforeFunction("f", function, true, home);
+        return new RequestFilters(List.of(cache), Map.of()).beforeFunction(name, function, true, home);
     }
 
     /** Returns a request as the dispatcher shows it to filters. */

@@ -140,6 +140,25 @@ class HttpCacheTest {
         assertThat(rig.get(0, "/a", "x-forwarded-host: b").answer()).isEmpty();
     }
 
+    /** Routes with weights send the requests of one target to several functions. */
+    @Test
+    void should_forget_what_other_functions_have_answered_9111_4_4() {
+        rig.get(0, "/a");
+        call(0).respond(200, "old", FRESH);
+        rig.route(1, "next");
+        rig.get(1, "/a");
+        call(1).respond(200, "other", FRESH);
+        assertThat(rig.get(0, "/a").answer()).isEqualTo("200 old");
+        assertThat(rig.get(1, "/a").answer()).isEqualTo("200 other");
+        Client late = rig.get(0, "/a", "cache-control: no-cache");
+        rig.send(1, "POST", "/a");
+        call(3).respond(200, "changed");
+        call(2).respond(200, "old", FRESH);
+        assertThat(late.answer()).isEqualTo("200 old");
+        assertThat(rig.get(0, "/a").answer()).isEmpty();
+        assertThat(rig.get(1, "/a").answer()).isEmpty();
+    }
+
     @Test
     void should_share_one_response_on_all_event_loops() {
         Client leader = rig.get(0, "/a");
