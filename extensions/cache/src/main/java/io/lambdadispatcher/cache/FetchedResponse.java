@@ -31,6 +31,7 @@ final class FetchedResponse implements ResponseFilter {
     private final HttpCache cache;
     private final CacheRequest request;
     private final boolean wasStale;
+    private final String flightKey;
     private final int generation;
     private final long sentNanos;
 
@@ -40,7 +41,6 @@ final class FetchedResponse implements ResponseFilter {
     /** {@code null} = no other request waits for this one. */
     private @Nullable Flight flight;
 
-    private String flightKey = "";
     private boolean responding;
     private int status;
 
@@ -51,19 +51,21 @@ final class FetchedResponse implements ResponseFilter {
     private byte[] body = NO_BYTES;
     private int bodyBytes;
 
-    /** @param wasStale whether a stale response was stored when the request began */
-    FetchedResponse(HttpCache cache, CacheRequest request, boolean wasStale) {
+    /**
+     * @param wasStale whether a stale response was stored when the request began
+     * @param flightKey what identical requests have in common; empty = this one is like no other
+     * @param flight {@code null} = no other request waits for this one
+     */
+    FetchedResponse(
+            HttpCache cache, CacheRequest request, boolean wasStale, String flightKey, @Nullable Flight flight) {
         this.cache = cache;
         this.request = request;
         this.wasStale = wasStale;
+        this.flightKey = flightKey;
+        this.flight = flight;
         head = request.headers();
         generation = cache.store().generation(request.key());
         sentNanos = cache.store().nanoTime();
-    }
-
-    void leads(Flight value, String key) {
-        flight = value;
-        flightKey = key;
     }
 
     /** This is a renewal. */
@@ -96,10 +98,7 @@ final class FetchedResponse implements ResponseFilter {
         status = its;
         store(headers);
         if (terms == null) {
-            if (flight != null) {
-                cache.store().setUnshared(flightKey);
-            }
-            land(null, false);
+            landUnshared();
         }
         HttpCache.addForwarded(headers, wasStale, terms != null);
     }
@@ -173,10 +172,15 @@ final class FetchedResponse implements ResponseFilter {
 
     private void dropCopy() {
         forget();
-        if (flight != null) {
+        landUnshared();
+    }
+
+    /** Nobody else gets the response, whether or not somebody waits for it. */
+    private void landUnshared() {
+        if (!flightKey.isEmpty()) {
             cache.store().setUnshared(flightKey);
-            land(null, false);
         }
+        land(null, false);
     }
 
     private void forget() {

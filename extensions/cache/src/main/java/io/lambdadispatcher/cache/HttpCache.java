@@ -189,12 +189,12 @@ public final class HttpCache implements Filter {
         }
         boolean stale = fit == Fit.ON_ERROR;
         if (request.isHeadRequest() || request.isConditional() || request.noCache()) {
-            return fetch(request, stale);
+            return fetch(request, stale, "");
         }
         String flightKey = its.flightKey(request);
         // The identical request in flight may hang, which has opened the breaker.
         return its.isUnshared(flightKey) || context.isBreakerOpen()
-                ? fetch(request, stale)
+                ? fetch(request, stale, flightKey)
                 : board(flightKey, request, stale);
     }
 
@@ -202,25 +202,24 @@ public final class HttpCache implements Filter {
         Flight own = new Flight(store().generation(request.key()));
         Flight flight = store().board(flightKey, own);
         if (flight == own) {
-            FetchedResponse leader = new FetchedResponse(this, request.copy(), stale);
-            leader.leads(own, flightKey);
-            return Decision.pass(leader);
+            return Decision.pass(new FetchedResponse(this, request.copy(), stale, flightKey, own));
         }
-        WaitingRequest waiting = new WaitingRequest(this, request);
-        return flight.join(waiting) ? waiting.decision() : fetch(request, stale);
+        WaitingRequest waiting = new WaitingRequest(this, request, flightKey);
+        return flight.join(waiting) ? waiting.decision() : fetch(request, stale, flightKey);
     }
 
-    private Decision fetch(CacheRequest request, boolean stale) {
-        return Decision.pass(new FetchedResponse(this, request.copy(), stale));
+    /** @param flightKey empty = the response says nothing about whether others can have one */
+    private Decision fetch(CacheRequest request, boolean stale, String flightKey) {
+        return Decision.pass(new FetchedResponse(this, request.copy(), stale, flightKey, null));
     }
 
     /** Returns the decision about a request that has waited. */
-    Decision sendAlone(CacheRequest request) {
+    Decision sendAlone(CacheRequest request, String flightKey) {
         long now = store().nanoTime();
         StoredResponse stored = store().find(request, now);
         return stored != null && CacheRules.fit(stored.terms(), request, now) == Fit.FRESH
                 ? answer(stored, now, request, Substitute.CACHE)
-                : fetch(request, stored != null);
+                : fetch(request, stored != null, flightKey);
     }
 
     /**
@@ -248,8 +247,7 @@ public final class HttpCache implements Filter {
                 context.fork("GET", copy -> {
                     CacheRequest.removeConditions(copy.headers());
                     FetchedResponse renewal = new FetchedResponse(
-                            this, request.renewal(copy.headers().copy()), true);
-                    renewal.leads(own, flightKey);
+                            this, request.renewal(copy.headers().copy()), true, flightKey, own);
                     renewal.setUnwatched();
                     return renewal;
                 });

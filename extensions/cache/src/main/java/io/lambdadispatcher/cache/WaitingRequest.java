@@ -21,13 +21,15 @@ final class WaitingRequest {
 
     private final HttpCache cache;
     private final CacheRequest request;
+    private final String flightKey;
     private final int generation;
     private final long startNanos;
     private final CompletableFuture<Decision> landed = new CompletableFuture<>();
 
-    WaitingRequest(HttpCache cache, CacheRequest request) {
+    WaitingRequest(HttpCache cache, CacheRequest request, String flightKey) {
         this.cache = cache;
         this.request = request;
+        this.flightKey = flightKey;
         generation = cache.store().generation(request.key());
         startNanos = cache.store().nanoTime();
     }
@@ -44,7 +46,13 @@ final class WaitingRequest {
     }
 
     private Decision look(RequestContext context) {
-        return waitedNanos() >= MAX_WAIT_NANOS || context.isBreakerOpen() ? cache.sendAlone(request) : decision();
+        if (waitedNanos() >= MAX_WAIT_NANOS) {
+            // So that the next ones, such as those of a long poll, are not delayed as well.
+            cache.store().setUnshared(flightKey);
+        } else if (!context.isBreakerOpen()) {
+            return decision();
+        }
+        return cache.sendAlone(request, flightKey);
     }
 
     /**
@@ -60,7 +68,7 @@ final class WaitingRequest {
             if (response != null && generation == cache.store().generation(request.key())) {
                 answer = cache.collapsed(response, request);
             }
-            return answer == null ? cache.sendAlone(request) : answer;
+            return answer == null ? cache.sendAlone(request, flightKey) : answer;
         }));
     }
 }

@@ -199,6 +199,43 @@ class HttpCacheTest {
         assertThat(rig.calls).hasSize(4);
     }
 
+    /** Such as a long poll, whose responses are late and for one client. */
+    @Test
+    void should_wait_for_a_slow_response_only_once() {
+        rig.get(0, "/a");
+        Client waiting = rig.get(1, "/a");
+        for (int i = 0; i < 40; i++) {
+            rig.sleepWithTimers(0.25);
+        }
+        assertThat(rig.calls).hasSize(2);
+        rig.get(0, "/a");
+        rig.get(1, "/a");
+        assertThat(rig.calls).as("after 10 s").hasSize(4);
+        rig.sleepWithTimers(9);
+        for (int i = 1; i < 4; i++) {
+            call(i).respond(200, "own", "cache-control: no-store");
+        }
+        assertThat(waiting.answer()).isEqualTo("200 own");
+        rig.sleepWithTimers(9);
+        rig.get(0, "/a");
+        rig.get(1, "/a");
+        assertThat(rig.calls).as("9 s after a response").hasSize(6);
+    }
+
+    /** Such as 304, or a response without a body. */
+    @Test
+    void should_learn_nothing_about_others_from_a_request_that_is_like_no_other() {
+        rig.get(0, "/a", "if-none-match: \"x\"");
+        call(0).head(304, true, "etag: \"x\"");
+        rig.send(0, "HEAD", "/a");
+        call(1).head(200, true, FRESH);
+        rig.get(0, "/a", "cache-control: no-cache");
+        call(2).respond(200, "own", "cache-control: no-store");
+        rig.get(0, "/a");
+        rig.get(1, "/a");
+        assertThat(rig.calls).hasSize(4);
+    }
+
     @Test
     void should_bound_the_memory_of_requests_that_do_not_wait() {
         String path = "/" + "x".repeat(60_000);
