@@ -79,7 +79,7 @@ final class FetchedResponse implements ResponseFilter {
         if (unwatched) {
             return flight != null || terms != null;
         }
-        unwatched = flight != null && !flight.landIfEmpty();
+        unwatched = flight != null && !flight.landIfUnwanted();
         return unwatched;
     }
 

@@ -43,9 +43,21 @@ final class Flight {
         }
     }
 
-    /** Lands if no request waits. */
-    boolean landIfEmpty() {
-        return waiting.compareAndSet(null, LANDED);
+    /** Lands if no request waits any more. */
+    boolean landIfUnwanted() {
+        Node first = waiting.get();
+        for (Node each = first; each != null; each = each.next()) {
+            WaitingRequest request = each.request();
+            if (request == null || !request.isGone()) {
+                return false;
+            }
+        }
+        if (!waiting.compareAndSet(first, LANDED)) {
+            return false;
+        }
+        // One of them may have looked at the breaker just now, and want to wait on.
+        resume(first, null, false);
+        return true;
     }
 
     /**
@@ -55,7 +67,11 @@ final class Flight {
      * @param error whether the request has failed, so that they get what replaces an error
      */
     void land(@Nullable StoredResponse response, boolean error) {
-        for (Node each = waiting.getAndSet(LANDED); each != null; each = each.next()) {
+        resume(waiting.getAndSet(LANDED), response, error);
+    }
+
+    private static void resume(@Nullable Node first, @Nullable StoredResponse response, boolean error) {
+        for (Node each = first; each != null; each = each.next()) {
             WaitingRequest request = each.request();
             if (request != null) {
                 request.resume(response, error);

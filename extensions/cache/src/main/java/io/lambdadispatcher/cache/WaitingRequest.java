@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A request that waits for the response to an identical one. It is answered with it, or sent to the
  * function if the response is not for others, or is late. Confined to the client's event loop,
- * except {@link #resume}.
+ * except {@link #resume} and {@link #isGone}.
  */
 final class WaitingRequest {
     /** A response that takes longer is probably a stream, or never comes. */
@@ -26,6 +26,9 @@ final class WaitingRequest {
     private final long startNanos;
     private final CompletableFuture<Decision> landed = new CompletableFuture<>();
 
+    /** What the dispatcher cancels if the client leaves, or the request waits no longer. */
+    private volatile CompletableFuture<Decision> asked = landed;
+
     WaitingRequest(HttpCache cache, CacheRequest request, String flightKey) {
         this.cache = cache;
         this.request = request;
@@ -38,7 +41,13 @@ final class WaitingRequest {
     Decision decision() {
         long wait = Math.min(CHECK_NANOS, MAX_WAIT_NANOS - waitedNanos());
         // A copy, because the dispatcher cancels what takes too long.
-        return Decision.later(landed.copy(), Duration.ofNanos(Math.max(1, wait)), Decision.resume(this::look));
+        asked = landed.copy();
+        return Decision.later(asked, Duration.ofNanos(Math.max(1, wait)), Decision.resume(this::look));
+    }
+
+    /** Returns whether the client has left, or a look has just ended one wait. Any thread. */
+    boolean isGone() {
+        return asked.isCancelled();
     }
 
     private long waitedNanos() {

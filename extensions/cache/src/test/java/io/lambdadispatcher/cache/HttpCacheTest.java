@@ -390,6 +390,21 @@ class HttpCacheTest {
     }
 
     @Test
+    void should_cancel_if_nobody_waits_any_more() {
+        Client leader = rig.get(0, "/a");
+        Client waiting = rig.get(1, "/a");
+        Client late = rig.get(1, "/a");
+        rig.sleepWithTimers(0.25);
+        late.request.cancel(ErrorCode.CANCELLED);
+        waiting.request.cancel(ErrorCode.CANCELLED);
+        leader.request.cancel(ErrorCode.CANCELLED);
+        assertThat(call(0).cancelled).isTrue();
+        assertThat(rig.store.flights()).isZero();
+        rig.run();
+        assertThat(rig.calls).hasSize(1);
+    }
+
+    @Test
     void should_forget_a_waiting_request_whose_client_disconnects() {
         rig.get(0, "/a");
         Client waiting = rig.get(1, "/a");
