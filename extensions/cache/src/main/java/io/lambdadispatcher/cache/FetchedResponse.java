@@ -35,6 +35,8 @@ final class FetchedResponse implements ResponseFilter {
     private final int generation;
     private final long sentNanos;
 
+    private boolean renewal;
+
     /** Whether there is no client, because it has left or this is a renewal. */
     private boolean unwatched;
 
@@ -69,7 +71,8 @@ final class FetchedResponse implements ResponseFilter {
     }
 
     /** This is a renewal. */
-    void setUnwatched() {
+    void setRenewal() {
+        renewal = true;
         unwatched = true;
     }
 
@@ -87,7 +90,7 @@ final class FetchedResponse implements ResponseFilter {
     public Decision.@Nullable Answer replace(int its, @Nullable String failure) {
         Decision.Answer answer = HttpCache.isError(its) ? cache.insteadOfError(request) : null;
         if (answer != null) {
-            land(null, true);
+            landFailed(true);
         }
         return answer;
     }
@@ -197,15 +200,26 @@ final class FetchedResponse implements ResponseFilter {
     public void onEnd(@Nullable String failure) {
         if (failure != null) {
             // A response that is cut off is an error, too.
-            land(null, responding && !failure.equals("cancelled"));
+            landFailed(responding && !failure.equals("cancelled"));
         } else if (terms != null && (declaredBytes < 0 || declaredBytes == bodyBytes)) {
             byte[] exact = bodyBytes == body.length ? body : Arrays.copyOf(body, bodyBytes);
             StoredResponse response = new StoredResponse(terms, status, head, exact);
             boolean valid = cache.store().put(request, response, generation);
             land(valid ? response : null, false);
         }
-        land(null, false);
+        landFailed(false);
         forget();
+    }
+
+    /**
+     * There is no response, or not all of it. A renewal is not repeated at once: the stale response
+     * can answer, and each attempt would be one more request to a function that fails.
+     */
+    private void landFailed(boolean error) {
+        if (renewal && flight != null) {
+            cache.store().setUnshared(flightKey);
+        }
+        land(null, error);
     }
 
     private void land(@Nullable StoredResponse response, boolean error) {

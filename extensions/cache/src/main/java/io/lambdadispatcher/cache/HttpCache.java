@@ -248,7 +248,7 @@ public final class HttpCache implements Filter {
                     CacheRequest.removeConditions(copy.headers());
                     FetchedResponse renewal = new FetchedResponse(
                             this, request.renewal(copy.headers().copy()), true, flightKey, own);
-                    renewal.setUnwatched();
+                    renewal.setRenewal();
                     return renewal;
                 });
             } catch (RuntimeException e) {

@@ -573,6 +573,34 @@ class HttpCacheTest {
         assertThat(rig.reports()).containsExactly("200 stale", "200 stale", "200 cache");
     }
 
+    /** Each attempt is a paid invocation. */
+    @ParameterizedTest
+    @ValueSource(strings = {"500", "lost", "cut off", "short", "refused", "no-store"})
+    void should_pause_after_a_failed_renewal(String how) {
+        rig.get(0, "/a");
+        call(0).respond(200, "old", "cache-control: max-age=60, stale-while-revalidate=60");
+        rig.pass(61);
+        assertThat(rig.get(0, "/a").answer()).isEqualTo("200 old");
+        switch (how) {
+            case "500" -> call(1).respond(500, "error");
+            case "lost" -> call(1).fail(Kind.WORKER_LOST);
+            case "refused" -> call(1).fail(Kind.QUEUE_FULL);
+            case "short" -> call(1).respond(200, "new", FRESH, "content-length: 4");
+            case "no-store" -> call(1).respond(200, "new", "cache-control: no-store");
+            default -> {
+                call(1).head(200, false, FRESH);
+                call(1).fail(Kind.WORKER_LOST);
+            }
+        }
+        rig.pass(9);
+        assertThat(rig.get(1, "/a").answer()).isEqualTo("200 old");
+        assertThat(rig.calls).hasSize(2);
+        rig.pass(2);
+        assertThat(rig.get(1, "/a").answer()).isEqualTo("200 old");
+        call(2).respond(200, "new", FRESH);
+        assertThat(rig.get(1, "/a").answer()).isEqualTo("200 new");
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {500, 502, 503, 504})
     void should_replace_an_error_5861_4(int status) {
