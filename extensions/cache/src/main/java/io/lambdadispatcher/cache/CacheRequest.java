@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.spi.HeaderFields;
 import io.lambdadispatcher.core.spi.RequestContext;
 import io.lambdadispatcher.wire.http.Authority;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.ProxyHeaders;
 import io.netty.util.AsciiString;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -23,7 +24,6 @@ import org.jspecify.annotations.Nullable;
  * another.
  */
 final class CacheRequest {
-    private static final AsciiString X_FORWARDED = AsciiString.cached("x-forwarded-");
     private static final String GRPC = "application/grpc";
 
     /** With these, clients replace the method or the target, as some frameworks see them. */
@@ -125,7 +125,7 @@ final class CacheRequest {
         for (String name : request.distinguishingHeaders()) {
             append(all, name, value(headers, name));
         }
-        for (String name : names(headers, name -> name.equals("forwarded") || isForwarding(name))) {
+        for (String name : names(headers, CacheRequest::isForwarding)) {
             for (String value : headers.bytes().getAll(name)) {
                 append(all, name, name.equals("forwarded") ? withoutAddresses(value) : value);
             }
@@ -144,9 +144,9 @@ final class CacheRequest {
         return names;
     }
 
-    /** Some frameworks take other marks for a hyphen. */
+    /** Those of a proxy in front: the dispatcher has dropped the others. */
     private static boolean isForwarding(String name) {
-        return HeaderSyntax.beginsLike(name, X_FORWARDED) && !name.equals("x-forwarded-for");
+        return ProxyHeaders.contains(name) && !ProxyHeaders.isOfDelivery(name);
     }
 
     /** Writes lengths, so that no two lists look the same. */

@@ -4,10 +4,10 @@ import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.HopByHop;
 import io.lambdadispatcher.wire.http.NameSet;
+import io.lambdadispatcher.wire.http.ProxyHeaders;
 import io.netty.util.AsciiString;
 import java.util.Collection;
 import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Set;
 
 /**
@@ -16,49 +16,6 @@ import java.util.Set;
  * are the client's own. Immutable. Any thread.
  */
 public final class TrustedHeaders {
-    /** Of requests that proxies write, except those that begin with one of {@link #PREFIXES}. */
-    private static final NameSet CONVENTIONS = NameSet.of(
-            "forwarded",
-            "forwarded-for",
-            "forwarded-host",
-            "forwarded-proto",
-            "proxy", // CGI makes HTTP_PROXY of it (CVE-2016-5385).
-            "x-real-ip",
-            "x-real-host",
-            "client-ip",
-            "x-client-ip",
-            "true-client-ip",
-            "x-cluster-client-ip",
-            "x-remote-ip",
-            "x-remote-addr",
-            "x-proxyuser-ip",
-            "proxy-client-ip",
-            "wl-proxy-client-ip",
-            "wl-proxy-ssl",
-            "cf-connecting-ip",
-            "cf-connecting-ipv6",
-            "cf-visitor",
-            "fastly-client-ip",
-            "fastly-ssl",
-            "x-azure-clientip",
-            "x-azure-socketip",
-            "x-appengine-user-ip",
-            "x-arr-ssl",
-            "front-end-https",
-            "x-host",
-            "x-http-host-override",
-            "x-rewrite-url",
-            "x-scheme",
-            "x-url-scheme");
-
-    private static final List<AsciiString> PREFIXES = List.of(
-            AsciiString.cached("x-forwarded"),
-            AsciiString.cached("x-original-"),
-            AsciiString.cached("x-envoy-"),
-            AsciiString.cached("x-amzn-oidc-"),
-            AsciiString.cached("x-amzn-mtls-"),
-            AsciiString.cached("cloudfront-"));
-
     private final ForwardingPolicy policy;
     private final NameSet kept;
     private final NameSet read;
@@ -78,9 +35,7 @@ public final class TrustedHeaders {
         names.addAll(read);
         names.add(HeadRules.CDN_LOOP.toString());
         this.read = NameSet.of(names);
-        firstLetters = HopByHop.firstLetters(PREFIXES.toArray(AsciiString[]::new))
-                | CONVENTIONS.firstLetters()
-                | this.read.firstLetters();
+        firstLetters = HopByHop.firstLetters() | ProxyHeaders.firstLetters() | this.read.firstLetters();
     }
 
     public ForwardingPolicy policy() {
@@ -105,20 +60,11 @@ public final class TrustedHeaders {
         if (HopByHop.isDroppedFromRequest(name, value) || HeaderSyntax.beginsLike(name, HopByHop.OWN_PREFIX)) {
             return true;
         }
-        return isForwarding(name) ? !kept.contains(name) : read.containsLike(name) && !read.contains(name);
+        return ProxyHeaders.contains(name) ? !kept.contains(name) : read.containsLike(name) && !read.contains(name);
     }
 
     /** Returns whether {@code connection} cannot remove this header. */
     boolean isForAll(CharSequence name) {
         return read.contains(name);
-    }
-
-    private static boolean isForwarding(CharSequence name) {
-        for (AsciiString prefix : PREFIXES) {
-            if (HeaderSyntax.beginsLike(name, prefix)) {
-                return true;
-            }
-        }
-        return CONVENTIONS.containsLike(name);
     }
 }
