@@ -17,6 +17,9 @@ package io.lambdadispatcher.core.internal.filter;
  * </ul>
  */
 final class BodyLedger {
+    /** Most output that waits for a receiver, before the rest of a complete body is filtered. */
+    private static final int MAX_AHEAD_BYTES = 256 * 1024;
+
     /** Input that counts in the worker's window. */
     private long heldBytes;
 
@@ -43,6 +46,11 @@ final class BodyLedger {
         untakenBytes = Math.max(0, untakenBytes - bytes);
         heldBytes -= returned;
         return (int) returned;
+    }
+
+    /** Returns whether the receiver has enough to take. */
+    boolean isAhead() {
+        return untakenBytes > MAX_AHEAD_BYTES;
     }
 
     /** Returns how much of what waits for the receiver no longer counts in the sender's window. */

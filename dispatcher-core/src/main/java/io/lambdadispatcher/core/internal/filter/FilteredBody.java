@@ -29,8 +29,15 @@ abstract class FilteredBody {
     /** What later turns of the event loop pass on; {@code null} = nothing. */
     private @Nullable ByteBuf rest;
 
-    FilteredBody(FilteredRequest owner) {
+    /** Whether the rest waits until the receiver has taken something. */
+    private boolean restWaits;
+
+    /** Whether the receiver says what it has taken until the body has ended. */
+    private final boolean toClient;
+
+    FilteredBody(FilteredRequest owner, boolean toClient) {
         this.owner = owner;
+        this.toClient = toClient;
     }
 
     /** Passes data on, and its ownership. */
@@ -60,7 +67,12 @@ abstract class FilteredBody {
 
     /** Returns how many of the sender's bytes return to it when the receiver has taken these. */
     int sendersOf(int taken) {
-        return ledger.onTaken(taken);
+        int senders = ledger.onTaken(taken);
+        if (restWaits && !ledger.isAhead()) {
+            restWaits = false;
+            continueLater();
+        }
+        return senders;
     }
 
     private void giveIdle() {
@@ -125,12 +137,18 @@ abstract class FilteredBody {
             return;
         }
         part(all.readRetainedSlice(bytes), false, true);
-        if (rest != null) {
-            try {
-                owner.stage.loop().execute(this::nextTurn);
-            } catch (RejectedExecutionException e) {
-                owner.failPassed(e); // The embedding program has ended the event loop.
-            }
+        // A stored body arrives at once, however slow the client is.
+        restWaits = toClient && ledger.isAhead();
+        if (rest != null && !restWaits) {
+            continueLater();
+        }
+    }
+
+    private void continueLater() {
+        try {
+            owner.stage.loop().execute(this::nextTurn);
+        } catch (RejectedExecutionException e) {
+            owner.failPassed(e); // The embedding program has ended the event loop.
         }
     }
 

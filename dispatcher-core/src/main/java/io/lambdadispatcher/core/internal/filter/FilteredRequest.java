@@ -320,7 +320,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     }
 
     /** What the client sends. */
-    private final FilteredBody request = new FilteredBody(this) {
+    private final FilteredBody request = new FilteredBody(this, false) {
         @Override
         void pass(ByteBuf data, boolean end) {
             target().data(data, end);
@@ -510,7 +510,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     }
 
     /** What the function sends. */
-    private final FilteredBody response = new FilteredBody(this) {
+    private final FilteredBody response = new FilteredBody(this, true) {
         @Override
         void pass(ByteBuf data, boolean end) {
             outer.onData(data, end);

@@ -132,6 +132,37 @@ class CompressionTogetherTest {
         channel.finishAndReleaseAll();
     }
 
+    /** A client that reads nothing must cost neither the time nor the memory of the whole body. */
+    @Test
+    void should_compress_a_stored_response_only_as_fast_as_the_client_reads() {
+        EmbeddedChannel channel = new EmbeddedChannel();
+        FunctionOpener opener = chain(function, observer, channel);
+        CachePolicy cache = CachePolicy.builder("test").maxBodyBytes(1 << 22).build();
+        TrafficPolicy policy = gzip(0).extension(CachePolicy.class, cache).build();
+        open(opener, new Client(), policy);
+        byte[] body = new byte[1 << 21];
+        new Random(1).nextBytes(body);
+        ScriptedFunction.Call call = function.only();
+        call.response.onHead(ScriptedFunction.ok("content-type", "text/plain", "cache-control", "max-age=60"), false);
+        call.response.onData(Unpooled.wrappedBuffer(body), true);
+        Client slow = new Client();
+        RequestSink request = open(opener, slow, policy, "accept-encoding", "gzip");
+        channel.runPendingTasks();
+        assertThat(slow.bytes).isBetween(256 << 10, 512 << 10);
+        assertThat(request.heldBytes()).isGreaterThan(1 << 20);
+        int taken = 0;
+        while (taken < slow.bytes) {
+            request.responseTaken(slow.bytes - taken);
+            taken = slow.bytes;
+            channel.runPendingTasks();
+            assertThat(slow.bytes - taken).isLessThan(512 << 10);
+        }
+        assertThat(taken).isGreaterThan(body.length);
+        Client gone = new Client();
+        open(opener, gone, policy, "accept-encoding", "gzip").cancel(ErrorCode.CANCELLED);
+        channel.finishAndReleaseAll();
+    }
+
     static Stream<Consumer<TrafficPolicy.Builder>> others() {
         Consumer<TrafficPolicy.Builder> cache = policy -> policy.extension(CachePolicy.class, CACHE);
         return Stream.of(
