@@ -34,6 +34,7 @@ import time
 sys.dont_write_bytecode = True
 import failures  # noqa: E402
 from attacks import Group, worker_java  # noqa: E402
+from client import Background  # noqa: E402
 from driver import Driver, table  # noqa: E402
 from failures import Load, Scene, end_group  # noqa: E402
 from machine import SERVER_CLASS_PATH, progress  # noqa: E402
@@ -74,30 +75,27 @@ class Requests(Load):
         return "GET", f"/delay?delay={DELAY_MILLIS}&phase={self.phase}", b""
 
 
-class Streams:
+class Streams(Background):
     """
     Clients of long answers, in a thread. Each counts its clean ends; another end is a loss.
 
     ends -- name of a client -> its clean ends
-    losses -- (time, what was lost)
+    losses -- what was lost
     """
 
     def __init__(self, port):
         self.port = port
         self.ends = {}
         self.losses = []
-        self.loop = asyncio.new_event_loop()
-        self.tasks = []
-        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-        self.thread.start()
+        super().__init__()
 
     def add(self, **numbers):
         """Begins as many short streams, endless streams, and WebSockets."""
         for kind, number in numbers.items():
             for _ in range(number):
-                name = f"{kind} {len(self.tasks) + 1}"
+                name = f"{kind} {len(self.ends) + 1}"
                 self.ends[name] = 0
-                self.tasks.append(asyncio.run_coroutine_threadsafe(self.stay(name, getattr(self, kind)), self.loop))
+                self.begin(self.stay(name, getattr(self, kind)))
 
     async def stay(self, name, once):
         while True:
@@ -108,7 +106,7 @@ class Streams:
                     return
                 self.ends[name] += 1
             except (OSError, EOFError, ValueError) as failed:
-                self.losses.append((time.monotonic(), f"{name}: {type(failed).__name__} {failed}"))
+                self.losses.append(f"{name}: {type(failed).__name__} {failed}")
                 await asyncio.sleep(0.2)
             finally:
                 if writer:
@@ -150,13 +148,6 @@ class Streams:
             if (operation, payload) != (1, b"x"):
                 raise ValueError(f"frame {operation} with {payload[:20]}")
             await asyncio.sleep(1)
-
-    def stop(self):
-        for task in self.tasks:
-            task.cancel()
-        # Cancelled tasks close their connections first.
-        self.loop.call_soon_threadsafe(self.loop.call_later, 0.2, self.loop.stop)
-        self.thread.join()
 
 
 async def expect(reader, status):
@@ -264,7 +255,7 @@ class Stage:
             self.watch.join()
         if self.streams:
             self.load.stop()
-            self.streams.stop()
+            self.streams.close()
         for each in self.dispatchers:
             if hasattr(each, "process"):
                 end_group(each.process.pid)
@@ -334,7 +325,7 @@ class Burst(Driver):
         gone = None if name == "kill-base" else round(stage.await_end_of_launched(), 1)
         stage.phase("after", 20)
         stage.load.stop()
-        losses = [what for _, what in stage.load.losses + stage.streams.losses]
+        losses = stage.load.losses() + stage.streams.losses
         return {
             "sent": len(stage.load.answers), "lost": len(losses), "losses": sorted(losses)[:10], "shares": shares(stage.lines()),
             "most_launched": stage.most, "launched": len(stage.launched), "gone_seconds": gone,

@@ -1,7 +1,12 @@
-"""A client with HTTP/1.1 for one event loop. It has as many connections as there are requests in flight."""
+"""Clients with HTTP/1.1: one for an event loop, and many that send requests in a thread, when they are due."""
 
 import asyncio
+import collections
 import select
+import threading
+import time
+
+GOOD_SECONDS = 1
 
 
 class Unanswered(OSError):
@@ -11,7 +16,7 @@ class Unanswered(OSError):
 class Client:
     """
     Like most clients, it does not use a connection that was closed, and sends a GET again that was not answered on a kept connection. With
-    `strict`, both are failures. `source` is its address.
+    `strict`, both are failures. `source` is its address. It has as many connections as there are requests in flight.
     """
 
     def __init__(self, port, source=None, strict=False):
@@ -68,3 +73,87 @@ def is_closed(reader, writer):
     readable = select.poll()
     readable.register(descriptor, select.POLLIN)
     return bool(readable.poll(0))
+
+
+class Answer(collections.namedtuple("Answer", "planned ended problem what status fields body", defaults=(None, "", 200, {}, b""))):
+    """What came of a request. problem -- why it was lost; None if it was answered with 200"""
+
+    def is_good(self):
+        return self.problem is None and self.ended - self.planned <= GOOD_SECONDS
+
+
+async def due(seconds, interval):
+    """Yields when each request is due, at that time. @param interval returns the seconds until the next one"""
+    planned = time.monotonic()
+    end = planned + seconds
+    while planned < end:
+        yield planned
+        planned += interval()
+        await asyncio.sleep(max(0, planned - time.monotonic()))
+
+
+class Background:
+    """An event loop in a thread."""
+
+    def __init__(self):
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+
+    def begin(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+
+    def run(self, coroutine):
+        return self.begin(coroutine).result()
+
+    async def end_all(self):
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    def close(self):
+        """Cancels what has not ended."""
+        if self.thread.is_alive():
+            self.run(self.end_all())
+            self.loop.call_soon_threadsafe(self.loop.stop)
+            self.thread.join()
+
+
+class Clients(Background):
+    """Send requests in a thread, whether or not earlier ones are answered. `answers` has one Answer for each, in the order of their ends."""
+
+    def __init__(self, port, timeout=30):
+        self.client = Client(port)
+        self.timeout = timeout
+        self.answers = []
+        self.tasks = set()
+        super().__init__()
+
+    def send(self, planned, *request, **more):
+        task = asyncio.ensure_future(self.ask(planned, *request, **more))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        return task
+
+    async def ask(self, planned, method, path, body=b"", fields="", what=None):
+        """@param what it is, for the answer; the method by default"""
+        found = 0, {}, b""
+        try:
+            found = await asyncio.wait_for(self.client.request(method, path, body, fields), self.timeout)
+            problem = None if found[0] == 200 else f"status {found[0]}"
+        except (OSError, asyncio.IncompleteReadError, asyncio.TimeoutError) as failed:
+            problem = f"{type(failed).__name__} {failed}"
+        self.answers.append(Answer(planned, time.monotonic(), problem, method if what is None else what, *found))
+        return self.answers[-1]
+
+    async def finish(self):
+        while self.tasks:
+            await asyncio.wait(self.tasks)
+
+    def losses(self, since=0):
+        return [f"{answer.what}: {answer.problem}" for answer in self.answers if answer.problem and answer.planned >= since]
+
+    def close(self):
+        self.loop.call_soon_threadsafe(self.client.close)
+        super().close()

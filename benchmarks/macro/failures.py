@@ -16,11 +16,12 @@ at a constant rate begins before the failure, and ends when it is over for some 
 With --check, it fails if a planned change loses a request, or if no line tells of another failure.
 """
 
-import asyncio
 import collections
 import contextlib
 import fcntl
+import itertools
 import json
+import math
 import os
 import re
 import signal
@@ -33,16 +34,15 @@ import urllib.request
 
 import processes
 from attacks import Group, worker_java
-from client import Client
+from client import Answer, Clients, due
 from contenders import DEMO_HANDLER, arguments, haproxy_command, variables
 from driver import Driver, table
 from machine import SERVER_CLASS_PATH, progress
-from processes import ROOT, Failure, Process, answers, await_that, children, free_port, tool
+from processes import ROOT, Failure, Process, answers, await_that, children, free_port, stand_in, tool
 
 SECRET = "only-for-this-machine-and-for-measuring"
 TOKEN = "a-token-for-this-machine-and-for-measuring"
 TIMEOUT = 30
-GOOD_SECONDS = 1
 SHARE = 0.95
 # A request takes as long in the handler, so some are in flight at any time.
 DELAY_MILLIS = 50
@@ -67,62 +67,39 @@ def failure(title, tells=None, alert=""):
 # Load
 
 
-class Load:
-    """Sends requests at a constant rate, in a thread."""
+class Load(Clients):
+    """Sends requests at a constant rate, until it is stopped."""
 
     def __init__(self, port, per_second):
-        self.client = Client(port)
+        super().__init__(port, TIMEOUT)
         self.per_second = per_second
-        self.answers = []
-        self.losses = []
         self.extra = 0
         self.ended = False
-        self.thread = threading.Thread(target=lambda: asyncio.run(self.run()), daemon=True)
-        self.thread.start()
+        self.running = self.begin(self.send_all())
 
-    async def run(self):
-        tasks = set()
-        number, planned = 0, time.monotonic()
-        while not self.ended:
+    async def send_all(self):
+        numbers = itertools.count()
+        async for planned in due(math.inf, lambda: 1 / self.per_second):
+            if self.ended:
+                break
             for _ in range(1 + self.extra):
-                task = asyncio.ensure_future(self.timed(number, planned))
-                tasks.add(task)
-                task.add_done_callback(tasks.discard)
-                number += 1
-            planned += 1 / self.per_second
-            await asyncio.sleep(max(0, planned - time.monotonic()))
-        while tasks:
-            await asyncio.wait(tasks)
-        self.client.close()
+                self.send(planned, *self.message(next(numbers)))
+        await self.finish()
 
     def message(self, number):
         """@return the method, the path and the body of a request"""
         return ("POST", "/echo", b"order") if number % 4 == 3 else ("GET", f"/delay?delay={DELAY_MILLIS}", b"")
 
-    async def timed(self, number, planned):
-        method, path, body = self.message(number)
-        try:
-            status, *_ = await asyncio.wait_for(self.client.request(method, path, body), TIMEOUT)
-            problem = None if status == 200 else f"status {status}"
-        except (OSError, asyncio.IncompleteReadError, asyncio.TimeoutError) as failed:
-            problem = f"{type(failed).__name__} {failed}"
-        self.answers.append((planned, time.monotonic(), problem is None))
-        if problem:
-            self.losses.append((planned, f"{method}: {problem}"))
-
     def has_settled(self):
         """Whether all requests of the last two seconds were good."""
         now = time.monotonic()
-        late = [answer for answer in self.answers[:] if answer[1] >= now - 2]
-        return len(late) >= self.per_second and all(map(is_good, late))
+        late = [answer for answer in self.answers[:] if answer.ended >= now - 2]
+        return len(late) >= self.per_second and all(answer.is_good() for answer in late)
 
     def stop(self):
         self.ended = True
-        self.thread.join()
-
-
-def is_good(answer):
-    return answer[2] and answer[1] - answer[0] <= GOOD_SECONDS
+        self.running.result()
+        self.close()
 
 
 def recovery(answers, began):
@@ -130,16 +107,16 @@ def recovery(answers, began):
     Returns the seconds from the failure until the end of the last second in which too few requests were good, 0 if there was none, or None
     if the last second was one.
     """
-    after = sorted(answer for answer in answers if answer[0] >= began)
-    end, whole = 0, int(after[-1][0] - began) if after else 0
+    after = sorted((answer for answer in answers if answer.planned >= began), key=lambda answer: answer.planned)
+    end, whole = 0, int(after[-1].planned - began) if after else 0
     for start in range(whole):
-        second = [answer for answer in after if start <= answer[0] - began < start + 1]
-        if sum(map(is_good, second)) < SHARE * len(second):
+        second = [answer for answer in after if start <= answer.planned - began < start + 1]
+        if sum(answer.is_good() for answer in second) < SHARE * len(second):
             end = start + 1
     if end and end == whole:
         return None
     # The requests that were late or lost say more exactly when it was over.
-    bad = [answer[0] - began for answer in after if not is_good(answer) and answer[0] - began < end]
+    bad = [answer.planned - began for answer in after if not answer.is_good() and answer.planned - began < end]
     return round(max(bad), 1) if bad else 0
 
 
@@ -230,7 +207,7 @@ class Scene:
 
     def settle(self, port):
         self.load = Load(port, self.options.rate)
-        await_that(self.load.has_settled, 120, f"all requests to be answered: {self.load.losses[-3:]}")
+        await_that(self.load.has_settled, 120, f"all requests to be answered: {self.load.losses()[-3:]}")
 
     def begin(self):
         for each in self.dispatchers:
@@ -391,9 +368,8 @@ def listen(scene, port, planned_parts=STREAM_PARTS):
             parts = answer.read().count(b"data:")
     except OSError as failed:
         parts = str(failed)
-    if parts != planned_parts:
-        scene.load.losses.append((time.monotonic(), f"SSE: {parts} of {planned_parts} events"))
-    scene.load.answers.append((time.monotonic(), time.monotonic(), parts == planned_parts))
+    problem = None if parts == planned_parts else f"{parts} of {planned_parts} events"
+    scene.load.answers.append(Answer(time.monotonic(), time.monotonic(), problem, "SSE"))
 
 
 def worker(scene, dispatcher, **settings):
@@ -446,28 +422,20 @@ def one_of_three(scene, change):
     time.sleep(20)
 
 
-async def serve(port, delay_millis=DELAY_MILLIS):
-    """A server that answers each request after a delay with a status. GET /become changes both."""
-    now = {"delay": str(delay_millis), "status": "200"}
+def serve(port, delay_millis=DELAY_MILLIS):
+    """A server that answers each request after a delay with a status. GET /become changes both. It runs until this process is ended."""
+    now = {"delay": delay_millis, "status": 200}
 
-    async def answer(reader, writer):
-        try:
-            while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-                length = re.search(r"\r\ncontent-length: (\d+)", head)
-                await reader.readexactly(int(length.group(1)) if length else 0)
-                path = head.split()[1]
-                if path.startswith("/become?"):
-                    now.update([path.partition("?")[2].split("=")])
-                    writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
-                else:
-                    await asyncio.sleep(int(now["delay"]) / 1000)
-                    writer.write(f"HTTP/1.1 {now['status']} Status\r\ncontent-length: 2\r\n\r\nok".encode())
-        except (OSError, asyncio.IncompleteReadError):
-            writer.close()
+    def answer(path, *_):
+        if path.startswith("/become?"):
+            name, value = path.removeprefix("/become?").split("=")
+            now[name] = int(value)
+            return 200, b"ok"
+        time.sleep(now["delay"] / 1000)
+        return now["status"], b"ok"
 
-    async with await asyncio.start_server(answer, "127.0.0.1", port) as server:
-        await server.serve_forever()
+    with stand_in(answer, port):
+        signal.pause()
 
 
 # Dispatchers of a fleet that fail
@@ -621,9 +589,9 @@ class Failures(Driver):
 def summary(scene, cause):
     lines = scene.lines()
     wanted = [line for line in lines if cause.tells and re.search(cause.tells, line)]
-    losses = [what for planned, what in scene.load.losses if planned >= scene.began]
+    losses = scene.load.losses(scene.began)
     return {
-        "sent": sum(answer[0] >= scene.began for answer in scene.load.answers), "lost": len(losses),
+        "sent": sum(answer.planned >= scene.began for answer in scene.load.answers), "lost": len(losses),
         "losses": sorted(set(losses))[:5], "recovery_seconds": recovery(scene.load.answers, scene.began),
         "line": shortened(wanted[0]) if wanted else None,
         "other_lines": [shortened(line) for line in lines if line not in wanted][:8],
@@ -654,6 +622,6 @@ def problems(results):
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--serve"]:
-        asyncio.run(serve(*map(int, sys.argv[2:])))
+        serve(*map(int, sys.argv[2:]))
     else:
         Failures.main()

@@ -94,8 +94,8 @@ class Observation(Driver):
         options = self.options
         samples, exports = [], []
 
-        def collect(_, request):
-            exports.append(len(request))
+        def collect(*request):
+            exports.append(len(request[-1]))
             return 200, b""
 
         with stand_in(collect) as port:

@@ -17,8 +17,8 @@ With --check, it fails if a critical request was not good, if less than 90 % of 
 good later than two seconds after the overload.
 """
 
-import asyncio
 import collections
+import contextlib
 import json
 import random
 import sys
@@ -26,7 +26,7 @@ import time
 
 import failures
 import processes
-from client import Client
+from client import Clients, due
 from contenders import haproxy_command
 from driver import Driver
 from machine import progress, version
@@ -34,13 +34,11 @@ from processes import ROOT, Failure, Process, free_port
 
 STREAMS = 10
 DELAY_MILLIS = 100
-GOOD_SECONDS = 1
 CALM_SECONDS = 4
 RECOVERY_SECONDS = 2
 PRIORITIES = ("critical", "normal", "sheddable")
 OVERLOAD = (40, 110, 150)
 CALM = (8, 22, 30)
-Answer = collections.namedtuple("Answer", "priority status failure planned ended")
 
 
 def start_dispatcher(name, directory):
@@ -74,40 +72,18 @@ def start_haproxy(directory):
     return port
 
 
-class Clients:
-    """Sends requests when they are due, whether or not earlier ones are answered."""
+class Load(Clients):
+    """Requests of all priorities."""
 
-    def __init__(self, port):
-        self.client = Client(port)
-        self.answers = []
-        self.tasks = set()
-
-    def send(self, priority, planned):
-        task = asyncio.ensure_future(self.request(priority, planned))
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
-
-    async def request(self, priority, planned):
-        try:
-            status, fields, _ = await self.client.request("GET", f"/delay?delay={DELAY_MILLIS}", fields=f"x-priority: {PRIORITIES[priority]}\r\n")
-            failure = fields.get("x-failure", "")
-        except (OSError, asyncio.IncompleteReadError) as error:
-            status, failure = 0, str(error)
-        self.answers.append(Answer(priority, status, failure, planned, time.monotonic()))
+    def due(self, priority, planned):
+        self.send(planned, "GET", f"/delay?delay={DELAY_MILLIS}", fields=f"x-priority: {PRIORITIES[priority]}\r\n", what=priority)
 
     async def send_for(self, seconds, per_second, interval=random.expovariate):
-        planned = time.monotonic()
-        end = planned + seconds
-        while planned < end:
-            pause = planned - time.monotonic()
-            if pause > 0:
-                await asyncio.sleep(pause)
-            self.send(random.choices(range(3), per_second)[0], planned)
-            planned += interval(sum(per_second))
+        async for planned in due(seconds, lambda: interval(sum(per_second))):
+            self.due(random.choices(range(3), per_second)[0], planned)
 
-    async def finish(self):
-        while self.tasks:
-            await asyncio.wait(self.tasks)
+    async def all_answers(self):
+        await self.finish()
         answers, self.answers = self.answers, []
         return answers
 
@@ -116,50 +92,36 @@ class Clients:
         requests = 30 * STREAMS
         start = time.monotonic()
         for _ in range(requests):
-            self.send(0, start)
-        refused = [answer for answer in await self.finish() if answer.status != 200]
+            self.due(0, start)
+        refused = [answer for answer in await self.all_answers() if answer.problem]
         if refused:
             raise Failure(f"{len(refused)} of {requests} requests were refused at the measurement of the capacity: {refused[0]}")
         return requests / (time.monotonic() - start)
 
-
-def even(per_second):
-    return 1 / per_second
-
-
-def is_good(answer):
-    return answer.status == 200 and answer.ended - answer.planned <= GOOD_SECONDS
-
-
-def share(answers):
-    return round(sum(map(is_good, answers)) / len(answers), 4) if answers else None
+    async def overload(self, seconds):
+        even = lambda per_second: 1 / per_second
+        await self.capacity()  # compiles the code
+        capacity = await self.capacity()
+        await self.send_for(CALM_SECONDS / 2, CALM, even)
+        start = time.monotonic()
+        await self.send_for(seconds, OVERLOAD)
+        end = time.monotonic()
+        await self.send_for(CALM_SECONDS, CALM, even)
+        return summary(await self.all_answers(), start, end, capacity)
 
 
 def summary(answers, start, end, capacity):
     during = [answer for answer in answers if start <= answer.planned < end]
-    good = [answer for answer in answers if is_good(answer) and start <= answer.ended < end]
-    bad = [answer.planned for answer in answers if not is_good(answer)]
+    share = lambda some: round(sum(answer.is_good() for answer in some) / len(some), 4) if some else None
+    good = [answer for answer in answers if answer.is_good() and start <= answer.ended < end]
+    bad = [answer.planned for answer in answers if not answer.is_good()]
     return {
         "capacity_per_second": round(capacity, 1),
         "goodput_of_capacity": round(len(good) / (end - start) / capacity, 3),
-        **{f"{name}_good": share([each for each in during if each.priority == i]) for i, name in enumerate(PRIORITIES)},
+        **{f"{name}_good": share([each for each in during if each.what == i]) for i, name in enumerate(PRIORITIES)},
         "recovery_seconds": round(max([0, *(planned - end for planned in bad)]), 2),
-        "refused": collections.Counter(answer.failure or str(answer.status) for answer in during if answer.status != 200),
+        "refused": collections.Counter(answer.fields.get("x-failure", answer.problem) for answer in during if answer.problem),
     }
-
-
-async def overload(port, seconds):
-    clients = Clients(port)
-    await clients.capacity()  # compiles the code
-    capacity = await clients.capacity()
-    await clients.send_for(CALM_SECONDS / 2, CALM, even)
-    start = time.monotonic()
-    await clients.send_for(seconds, OVERLOAD)
-    end = time.monotonic()
-    await clients.send_for(CALM_SECONDS, CALM, even)
-    answers = await clients.finish()
-    clients.client.close()
-    return summary(answers, start, end, capacity)
 
 
 def problems(result):
@@ -190,7 +152,8 @@ class Overload(Driver):
         for name in self.options.only:
             progress(f"{name}: {self.options.seconds:.0f} s of overload")
             port = start_haproxy(self.directory) if name == "haproxy" else start_dispatcher(name, self.directory)
-            results[name] = asyncio.run(overload(port, self.options.seconds))
+            with contextlib.closing(Load(port)) as clients:
+                results[name] = clients.run(clients.overload(self.options.seconds))
             processes.stop_all()
         return results
 

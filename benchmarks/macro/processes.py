@@ -113,23 +113,29 @@ def metrics(admin_port):
 
 
 @contextlib.contextmanager
-def stand_in(answer):
-    """A server on a free port, which is the value. @param answer returns a status and a body for the header fields and the body of a POST"""
+def stand_in(answer, port=0):
+    """A server, whose port is the value, a free one by default. @param answer returns a status and a body for a path, header fields and a body"""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = -1  # An answer is one packet.
 
-        def do_POST(self):
-            status, body = answer(self.headers, self.rfile.read(int(self.headers["content-length"])))
+        def do_GET(self):
+            status, body = answer(self.path, self.headers, self.rfile.read(int(self.headers.get("content-length", 0))))
             self.send_response(status)
             self.send_header("content-length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
 
+        do_POST = do_GET
+
         def log_message(self, *_):
             pass
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    class Server(http.server.ThreadingHTTPServer):
+        request_queue_size = 1000
+
+    with Server(("127.0.0.1", port), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield server.server_port

@@ -26,6 +26,7 @@ import threading
 import time
 
 from attacks import Group
+from client import Clients, due
 from driver import Driver, table
 from machine import progress
 from processes import ROOT, Failure, Process, await_that, children, free_port
@@ -51,58 +52,28 @@ KINDS = {
 }
 
 
-class Answer(collections.namedtuple("Answer", "planned, seconds, role, problem")):
-    """Of one request. role -- base or worker. problem -- None if there was none."""
+class Load(Clients):
+    """Sends each request on a connection of its own: some at a constant rate, and others as soon as the one before is answered."""
 
-
-class Clients:
-    """Sends requests in a thread, each on a connection of its own: some at a constant rate, and others as soon as the one before is answered."""
-
-    def __init__(self, port):
-        self.port = port
-        self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-        self.thread.start()
-
-    async def ask(self, path, planned=None):
-        began = planned or time.monotonic()
-        try:
-            reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-            with contextlib.closing(writer):
-                writer.write(f"GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n".encode())
-                head, _, body = (await asyncio.wait_for(reader.read(), 60)).partition(b"\r\n\r\n")
-            role = body.strip().decode()
-            problem = None if b" 200 " in head.split(b"\r\n")[0] and role in ("base", "worker") else f"{head[:60]} {role[:60]}"
-        except (OSError, asyncio.TimeoutError) as failed:
-            role, problem = "", f"{type(failed).__name__} {failed}"
-        return Answer(began, time.monotonic() - began, role, problem)
+    def ask_for(self, path, planned=None):
+        return self.send(planned or time.monotonic(), "GET", path, fields="connection: close\r\n")
 
     async def at_rate(self, path, per_second, seconds):
-        asked = []
-        planned = time.monotonic()
-        for _ in range(int(seconds * per_second)):
-            asked.append(asyncio.ensure_future(self.ask(path, planned)))
-            planned += 1 / per_second
-            await asyncio.sleep(max(0, planned - time.monotonic()))
+        asked = [self.ask_for(path, planned) async for planned in due(seconds, lambda: 1 / per_second)]
         return await asyncio.gather(*asked)
 
     async def again_and_again(self, path):
         while True:
-            await self.ask(path)
+            await self.ask_for(path)
 
-    def begin(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
 
-    async def end_all(self):
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+def role(answer):
+    """@return which program has served it"""
+    return answer.body.decode().strip()
 
-    def close(self):
-        self.begin(self.end_all()).result()
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join()
+
+def problems_of(answers):
+    return [answer.problem or role(answer) for answer in answers if answer.problem or role(answer) not in ("base", "worker")]
 
 
 class Application:
@@ -126,7 +97,7 @@ class Application:
         self.watch = threading.Thread(target=self.look, daemon=True)
         self.watch.start()
         self.process.await_port(self.port)
-        self.clients = Clients(self.port)
+        self.clients = Load(self.port, 60)
 
     def launched(self):
         return children(self.process.pid)
@@ -149,7 +120,7 @@ class Application:
                 os.sched_setaffinity(int(thread), {1 - self.core})
 
     def send(self, path, per_second, seconds):
-        return self.clients.begin(self.clients.at_rate(path, per_second, seconds)).result()
+        return self.clients.run(self.clients.at_rate(path, per_second, seconds))
 
     def await_end_of_launched(self):
         """@return the seconds until no launched worker is there any more, at most GONE_SECONDS"""
@@ -208,8 +179,8 @@ class Saturation(Driver):
             # At the beginning, requests wait for the start of a worker.
             answers["end of the burst"] = answers["burst"][-len(answers["burst"]) // 3:]
             return {
-                "sent": sum(map(len, answers.values())), "lost": [answer.problem for each in answers.values() for answer in each if answer.problem],
-                "share": {phase: sum(answer.role == "base" for answer in each) / len(each) for phase, each in answers.items()},
+                "sent": sum(map(len, answers.values())), "lost": [problem for each in answers.values() for problem in problems_of(each)],
+                "share": {phase: sum(role(answer) == "base" for answer in each) / len(each) for phase, each in answers.items()},
                 "p99": {phase: p99(each) for phase, each in answers.items()},
                 "most_launched": application.most, "gone_seconds": round(gone, 1), "lost_workers": application.lost_workers()}
         finally:
@@ -230,9 +201,9 @@ class Saturation(Driver):
                 for task in filling:
                     task.cancel()
                 sent += answers
-                p99s[path] = p99([answer for answer in answers if answer.role == "worker"])
-            return {"sent": len(sent), "lost": [answer.problem for answer in sent if answer.problem], "p99": p99s,
-                    "relayed": sum(answer.role == "worker" for answer in sent), "lost_workers": application.lost_workers()}
+                p99s[path] = p99([answer for answer in answers if role(answer) == "worker"])
+            return {"sent": len(sent), "lost": problems_of(sent), "p99": p99s,
+                    "relayed": sum(role(answer) == "worker" for answer in sent), "lost_workers": application.lost_workers()}
         finally:
             application.close()
             os.sched_setaffinity(0, everywhere)
@@ -258,7 +229,7 @@ class Saturation(Driver):
 
 def p99(answers):
     """In milliseconds."""
-    times = sorted(answer.seconds for answer in answers)
+    times = sorted(answer.ended - answer.planned for answer in answers)
     return round(1000 * times[int(len(times) * 0.99)], 1) if times else None
 
 

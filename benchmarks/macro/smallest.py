@@ -68,7 +68,7 @@ class Lambda:
         self.directory = directory
         self.workers = []
 
-    def invoke(self, fields, payload):
+    def invoke(self, _, fields, payload):
         if fields.get("x-amz-invocation-type") == "DryRun":
             return 204, b""
         command = [self.home / "java/bin/java", "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"@{self.home}/class.path"]

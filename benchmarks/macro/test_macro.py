@@ -85,7 +85,7 @@ class FailuresTest(unittest.TestCase):
     def answers(self, *bad, seconds=6):
         """Ten requests each second from 100 on, all good except those that begin within one of the spans."""
         starts = [100 + i / 10 for i in range(10 * seconds + 1)]
-        return [(start, start + 0.05, not any(first <= start - 100 < last for first, last in bad)) for start in starts]
+        return [client.Answer(start, start + 0.05, "lost" if any(first <= start - 100 < last for first, last in bad) else None) for start in starts]
 
     def test_recovery_is_when_the_last_bad_request_began(self):
         self.assertEqual(failures.recovery(self.answers(), 100), 0)
@@ -98,7 +98,7 @@ class FailuresTest(unittest.TestCase):
         self.assertIsNone(failures.recovery(self.answers((4, 9)), 100))
 
     def test_late_answer_is_no_recovery(self):
-        late = [(start, end + 2 if start < 101 else end, good) for start, end, good in self.answers()]
+        late = [each._replace(ended=each.ended + 2) if each.planned < 101 else each for each in self.answers()]
         self.assertEqual(failures.recovery(late, 100), 0.9)
 
     def test_connection_that_the_server_has_closed_is_not_used_even_if_the_loop_does_not_know_it(self):
