@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Base and burst in real processes: the load becomes ten times as much for a minute, then as before.
 
     benchmarks/macro/burst.py                      about ten minutes; as root, because each part has a control group
@@ -23,22 +23,17 @@ import datetime
 import http.client
 import json
 import os
-import pathlib
 import re
 import signal
-import subprocess
-import sys
-import threading
 import time
 
-sys.dont_write_bytecode = True
-import failures  # noqa: E402
-from attacks import Group, worker_java  # noqa: E402
-from client import Background  # noqa: E402
-from driver import Driver, table  # noqa: E402
-from failures import Load, Scene, end_group  # noqa: E402
-from machine import SERVER_CLASS_PATH, progress  # noqa: E402
-from processes import ROOT, Failure, Process, await_that, need  # noqa: E402
+import machine
+from attacks import Group, worker_java
+from client import Background
+from driver import Driver, table
+from failures import Load, Scene, end_group, start_worker
+from machine import SERVER_CLASS_PATH
+from processes import ROOT, await_that, need, run, sampled, seconds_until
 
 HANDLER = "burst.BurstHandler"
 PROCESSORS = {"dispatcher": 0.5, "base": 0.5, "launched": 0.6}
@@ -162,68 +157,53 @@ async def frame(reader):
     return first & 15, await reader.readexactly(length)
 
 
-class Stage:
-    """The processes of one run in their control groups."""
+class Stage(Scene):
+    """The processes of one run in their control groups, and the launched workers: all, those of now, and the most at one time."""
 
     def __init__(self, directory, options):
-        self.scene = Scene(directory, options)
-        self.log = directory / "access.log"
-        self.dispatchers = []
-        self.load = self.streams = self.watch = None
-        self.launched = set()
-        self.now = set()
-        self.most = 0
+        super().__init__(directory, options)
+        self.access_log = directory / "access.log"
+        self.launched, self.now, self.most = set(), set(), 0
         self.launches = {}
-        self.watching = threading.Event()
 
     def start(self, dispatchers):
         groups = {}
         for name, processors in (PROCESSORS if dispatchers == 1 else FLEET_PROCESSORS).items():
             groups[name] = Group(MEBIBYTES, name)
-            self.scene.groups.append(groups[name])
+            self.groups.append(groups[name])
             groups[name].limit_processors(processors)
-        directory, options = self.scene.directory, self.scene.options
-        java = directory / "java"
+        java = self.directory / "java"
         worker_java(java, groups["launched"].inside)
         settings = {
-            "function_handler": HANDLER, "local_class_path": options.classes, "local_java": java, "function_min_workers": 0,
-            "function_max_workers": MOST_LAUNCHED, "function_worker_concurrency": LAUNCHED_CONCURRENCY, "access_log_file": self.log,
+            "function_handler": HANDLER, "local_class_path": self.options.classes, "local_java": java, "function_min_workers": 0,
+            "function_max_workers": MOST_LAUNCHED, "function_worker_concurrency": LAUNCHED_CONCURRENCY, "access_log_file": self.access_log,
             # The last of two killed workers is known to be lost some milliseconds after the first one.
-            "function_max_attempts": 3, "function_queue_timeout": "30s", **({"fleet_table": directory / "ledger"} if dispatchers > 1 else {})}
+            "function_max_attempts": 3, "function_queue_timeout": "30s", **({"fleet_table": self.directory / "ledger"} if dispatchers > 1 else {})}
         for _ in range(dispatchers):
-            self.dispatchers.append(self.scene.dispatcher(**settings))
-        for each in self.dispatchers:
             # As the construct starts tasks of less than one processor.
-            each.start(prefix=groups["dispatcher"].command([]), environment={"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"})
-        addresses = ",".join(f"127.0.0.1:{each.workers}" for each in self.dispatchers)
-        self.base = [
-            Process(f"base-{number}", groups["base"].command(
-                [options.java, "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", f"{SERVER_CLASS_PATH}:{options.classes}",
-                 "io.lambdadispatcher.worker.WorkerMain"]), None, directory, {
-                     "LAMBDA_DISPATCHER_ADDRESSES": addresses, "LAMBDA_DISPATCHER_FUNCTION": "default", "LAMBDA_DISPATCHER_SECRET": failures.SECRET,
-                     "LAMBDA_DISPATCHER_HANDLER": HANDLER, "LAMBDA_DISPATCHER_STREAMS": str(BASE_CONCURRENCY)})
-            for number in (1, 2)]
+            self.dispatcher(**settings).start(prefix=groups["dispatcher"].command([]), environment={"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"})
+            self.at_the_end.callback(end_group, self.dispatchers[-1].process.pid)
+        self.base = [start_worker(self, groups["base"].command([]), f"{SERVER_CLASS_PATH}:{self.options.classes}", HANDLER=HANDLER, STREAMS=BASE_CONCURRENCY)
+                     for _ in range(2)]
         for each in self.dispatchers:
             each.await_ready()
             await_that(lambda: len(each.ready_workers()) == 2, 120, "two base workers", each.process)
-        self.port = self.scene.balance() if len(self.dispatchers) > 1 else self.dispatchers[0].port
-        self.load = Requests(self.port)
-        self.streams = Streams(self.port)
-        self.watch = threading.Thread(target=self.look)
-        self.watch.start()
+        port = self.balance() if dispatchers > 1 else self.dispatchers[0].port
+        self.load, self.streams = Requests(port), Streams(port)
+        self.at_the_end.callback(self.streams.close)
+        self.at_the_end.enter_context(sampled(0.5, self.look))
 
     def look(self):
-        """Collects the launched workers that any dispatcher has, and the most at one time."""
-        while not self.watching.wait(0.5):
-            seen = None
-            for each in self.dispatchers:
-                # A killed dispatcher does not answer.
-                with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
-                    seen = (seen or set()) | {worker["id"] for worker in each.api("workers") if worker["launched"]}
-            if seen is not None:
-                self.now = seen
-                self.launched |= seen
-                self.most = max(self.most, len(seen))
+        """Collects the launched workers that any dispatcher has."""
+        seen = None
+        for each in self.dispatchers:
+            # A killed dispatcher does not answer.
+            with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
+                seen = (seen or set()) | {worker["id"] for worker in each.api("workers") if worker["launched"]}
+        if seen is not None:
+            self.now = seen
+            self.launched |= seen
+            self.most = max(self.most, len(seen))
 
     def phase(self, name, seconds, **streams):
         self.load.phase = name
@@ -243,27 +223,11 @@ class Stage:
             os.kill(each.pid, signal.SIGKILL)
 
     def await_end_of_launched(self):
-        """@return the seconds until no launched worker is there any more, at most GONE_SECONDS"""
-        began = time.monotonic()
-        while self.now and time.monotonic() < began + GONE_SECONDS:
-            time.sleep(0.2)
-        return time.monotonic() - began
+        return seconds_until(lambda: not self.now, GONE_SECONDS)
 
-    def close(self):
-        self.watching.set()
-        if self.watch:
-            self.watch.join()
-        if self.streams:
-            self.load.stop()
-            self.streams.close()
-        for each in self.dispatchers:
-            if hasattr(each, "process"):
-                end_group(each.process.pid)
-        self.scene.close()
-
-    def lines(self):
-        # The last one may have been cut off by a kill.
-        return [json.loads(line) for line in self.log.read_text().splitlines(keepends=True) if line.endswith("}\n")]
+    def served(self):
+        """What the access log says of each request. The last line may have been cut off by a kill."""
+        return [json.loads(line) for line in self.access_log.read_text().splitlines(keepends=True) if line.endswith("}\n")]
 
 
 def moment(text):
@@ -276,31 +240,18 @@ class Burst(Driver):
     defaults = {"seconds": 60.0, "warm_up": 20.0}
     quick = {"seconds": 20.0}
 
-    @classmethod
-    def arguments(cls, parser):
-        parser.add_argument("--check", action="store_true", help="fail if a promise of base and burst is not kept")
+    own = {"check": (False, "fail if a promise of base and burst is not kept")}
 
     def execute(self):
         # Fails early without root.
         Group(MEBIBYTES, "burst").remove()
         if "kill-dispatcher" in self.options.only:
             need("haproxy")
-        subprocess.run([ROOT / "dispatcher", "--version"], check=True, stdout=subprocess.DEVNULL)
-        self.options.java = self.java
-        self.options.classes = self.directory / "classes"
-        source = pathlib.Path(__file__).with_name("BurstHandler.java")
-        compiler = pathlib.Path(self.java).with_name("javac")
-        if not os.access(compiler, os.X_OK):
-            raise Failure(f"no compiler at {compiler}; a JDK is needed, in --jdk, JAVA_HOME or the PATH")
-        subprocess.run([compiler, "--release", "17", "-cp", SERVER_CLASS_PATH, "-d", self.options.classes, source], check=True)
-        for name in self.options.only:
-            progress(name)
-            directory = self.directory / name
-            directory.mkdir()
-            self.results.append({"name": name, **self.run(name, directory)})
-            progress(f"{name}: {self.results[-1]}")
+        run([ROOT / "dispatcher", "--version"])
+        self.options.classes = machine.compiled("BurstHandler", SERVER_CLASS_PATH, self.java, self.directory)
+        self.one_by_one(self.stage)
 
-    def run(self, name, directory):
+    def stage(self, name, directory):
         stage = Stage(directory, self.options)
         try:
             stage.start(dispatchers=3 if name == "kill-dispatcher" else 1)
@@ -327,7 +278,7 @@ class Burst(Driver):
         stage.load.stop()
         losses = stage.load.losses() + stage.streams.losses
         return {
-            "sent": len(stage.load.answers), "lost": len(losses), "losses": sorted(losses)[:10], "shares": shares(stage.lines()),
+            "sent": len(stage.load.answers), "lost": len(losses), "losses": sorted(losses)[:10], "shares": shares(stage.served()),
             "most_launched": stage.most, "launched": len(stage.launched), "gone_seconds": gone,
             "clean_ends": dict(sorted(stage.streams.ends.items())), **first_served(stage, began)}
 
@@ -344,8 +295,25 @@ class Burst(Driver):
             for loss in row["losses"]:
                 print(f"{row['name']}: lost {loss}")
 
-    def failures(self, report):
-        return [f"{row['name']}: {problem}" for row in report["results"] for problem in problems(row)] if self.options.check else []
+    @staticmethod
+    def problems(row):
+        if row["name"] == "burst":
+            yield from (f"lost: {loss}" for loss in row["losses"])
+        else:
+            yield from (f"lost, though it can be sent again: {loss}" for loss in row["losses"] if loss.startswith("GET"))
+        for phase, least in LEAST_SHARE.items():
+            if row["name"] != "kill-base" and row["shares"].get(phase, 0) < least:
+                yield f"the base has served {row['shares'].get(phase, 0):.1%} of the requests {phase}, expected {least:.0%}"
+        if row["most_launched"] > MOST_LAUNCHED:
+            yield f"{row['most_launched']} launched workers, expected at most {MOST_LAUNCHED}"
+        if None in (row["first_served"], row["cold_start"]):
+            yield "no launched worker served a request"
+        elif row["first_served"] > row["cold_start"] + DECISION_SECONDS:
+            yield (f"the first launched worker served {row['first_served']} s after a request began to wait, "
+                   f"expected its cold start of {row['cold_start']} s and {DECISION_SECONDS} s")
+        if (row["gone_seconds"] or 0) >= GONE_SECONDS:
+            yield f"launched workers were there {GONE_SECONDS} s after the burst"
+        yield from (f"{client} had {ends} clean ends, expected at most one" for client, ends in row["clean_ends"].items() if ends > 1)
 
 
 def first_served(stage, began):
@@ -357,7 +325,7 @@ def first_served(stage, began):
     for each in stage.dispatchers:
         for when, worker in re.findall(r"^(\S+) INFO .*worker (\S+) of function \S+ at \S+ is ready", each.process.log.read_text(), re.MULTILINE):
             ready.setdefault(worker, moment(when))
-    arrivals = [(moment(line["time"]) - line["total_us"] / 1e6, line.get("queue_us", 0) / 1e6, line) for line in stage.lines()]
+    arrivals = [(moment(line["time"]) - line["total_us"] / 1e6, line.get("queue_us", 0) / 1e6, line) for line in stage.served()]
     waiting = [arrived for arrived, queued, _ in arrivals if arrived >= began and queued > 0.001]
     served = [(arrived + queued, line["worker"]) for arrived, queued, line in arrivals
               if line.get("worker_kind") == "launched" and arrived + queued >= began]
@@ -376,25 +344,6 @@ def shares(lines):
         if phase and "worker_kind" in line:
             counts.setdefault(phase.group(1), []).append(line["worker_kind"] == "base")
     return {phase: sum(kinds) / len(kinds) for phase, kinds in counts.items()}
-
-
-def problems(row):
-    if row["name"] == "burst":
-        yield from (f"lost: {loss}" for loss in row["losses"])
-    else:
-        yield from (f"lost, though it can be sent again: {loss}" for loss in row["losses"] if loss.startswith("GET"))
-    for phase, least in LEAST_SHARE.items():
-        if row["name"] != "kill-base" and row["shares"].get(phase, 0) < least:
-            yield f"the base has served {row['shares'].get(phase, 0):.1%} of the requests {phase}, expected {least:.0%}"
-    if row["most_launched"] > MOST_LAUNCHED:
-        yield f"{row['most_launched']} launched workers, expected at most {MOST_LAUNCHED}"
-    if None in (row["first_served"], row["cold_start"]):
-        yield "no launched worker served a request"
-    elif row["first_served"] > row["cold_start"] + DECISION_SECONDS:
-        yield f"the first launched worker served {row['first_served']} s after a request began to wait, expected its cold start of {row['cold_start']} s and {DECISION_SECONDS} s"
-    if (row["gone_seconds"] or 0) >= GONE_SECONDS:
-        yield f"launched workers were there {GONE_SECONDS} s after the burst"
-    yield from (f"{client} had {ends} clean ends, expected at most one" for client, ends in row["clean_ends"].items() if ends > 1)
 
 
 if __name__ == "__main__":

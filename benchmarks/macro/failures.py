@@ -37,7 +37,7 @@ from attacks import Group, worker_java
 from client import Answer, Clients, due
 from contenders import DEMO_HANDLER, arguments, haproxy_command, variables
 from driver import Driver, table
-from machine import SERVER_CLASS_PATH, progress
+from machine import SERVER_CLASS_PATH, java_of
 from processes import ROOT, Failure, Process, answers, await_that, children, free_port, stand_in, tool
 
 SECRET = "only-for-this-machine-and-for-measuring"
@@ -311,7 +311,7 @@ def restart(scene):
     one = scene.dispatcher(
         **EXTERNAL, function_worker_concurrency=100, function_queue_timeout="60s", http_header_timeout="60s", workers_keepalive="2s timeout 30s")
     hold(scene, one, one.port, one.workers)
-    worker(scene, one, HANDLER=DEMO_HANDLER)
+    start_worker(scene, HANDLER=DEMO_HANDLER)
     one.await_ready()
     scene.under_load(one)
     stream = threading.Thread(target=listen, args=(scene, one.port))
@@ -372,12 +372,13 @@ def listen(scene, port, planned_parts=STREAM_PARTS):
     scene.load.answers.append(Answer(time.monotonic(), time.monotonic(), problem, "SSE"))
 
 
-def worker(scene, dispatcher, **settings):
-    """A worker that this script starts."""
+def start_worker(scene, prefix=(), class_path=SERVER_CLASS_PATH, **settings):
+    """A worker that this script starts, of all dispatchers."""
     number = sum("worker" in path.name for path in scene.directory.iterdir())
-    command = [tool("java"), "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", SERVER_CLASS_PATH, "io.lambdadispatcher.worker.WorkerMain"]
-    settings = {"ADDRESSES": f"127.0.0.1:{dispatcher.workers}", "FUNCTION": "default", "SECRET": SECRET, **settings}
-    return Process(f"worker-{number}", command, None, scene.directory, variables(settings))
+    command = [java_of(scene.options.jdk), "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", class_path, "io.lambdadispatcher.worker.WorkerMain"]
+    addresses = ",".join(f"127.0.0.1:{dispatcher.workers}" for dispatcher in scene.dispatchers)
+    settings = {"ADDRESSES": addresses, "FUNCTION": "default", "SECRET": SECRET, **settings}
+    return Process(f"worker-{number}", [*prefix, *command], None, scene.directory, variables(settings))
 
 
 # Workers that fail
@@ -414,7 +415,7 @@ def one_of_three(scene, change):
     applications = [free_port() for _ in range(3)]
     for port in applications:
         Process(f"application-{port}", [sys.executable, __file__, "--serve", port], None, scene.directory).await_port(port)
-        worker(scene, one, WEB_PORT=port, STREAMS=20)
+        start_worker(scene, WEB_PORT=port, STREAMS=20)
     await_that(lambda: answers(f"http://127.0.0.1:{one.admin}/ready") and len(one.ready_workers()) == 3, 300, "three workers", one.process)
     scene.under_load(one)
     scene.begin()
@@ -554,14 +555,9 @@ class Failures(Driver):
 
     def execute(self):
         processes.run([ROOT / "dispatcher", "--version"])
-        for name in self.options.only:
-            self.results.append({"name": name, **self.cause(name)})
-            progress(f"{name}: {self.results[-1]}")
+        self.one_by_one(self.cause)
 
-    def cause(self, name):
-        progress(FAILURES[name].title)
-        directory = self.directory / name
-        directory.mkdir()
+    def cause(self, name, directory):
         scene = Scene(directory, self.options)
         try:
             FAILURES[name].run(scene)
@@ -582,8 +578,15 @@ class Failures(Driver):
                 row["sent"], row["lost"], "not within the run" if row["recovery_seconds"] is None else row["recovery_seconds"],
                 f"`{row['line']}`" if row["line"] else "none"]), FAILURES[row["name"]].alert or "none"] for row in report["results"]]))
 
-    def failures(self, report):
-        return problems(report["results"]) if self.options.check else []
+    @staticmethod
+    def problems(row):
+        cause = FAILURES[row["name"]]
+        if "broken" in row:
+            yield row["broken"]
+        elif "skipped" not in row and cause.tells is None and row["lost"]:
+            yield f"{row['lost']} of {row['sent']} requests were lost, such as {row['losses'][0]}"
+        elif "skipped" not in row and cause.tells and not row["line"]:
+            yield f"no line matches {cause.tells}"
 
 
 def summary(scene, cause):
@@ -603,21 +606,6 @@ def shortened(line):
     text = re.sub(r"^\w+: ", "", line)
     text = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22,}", "…", text).replace("|", "/")
     return text if len(text) <= 160 else text[:159] + "…"
-
-
-def problems(results):
-    found = []
-    for row in results:
-        cause = FAILURES[row["name"]]
-        if "skipped" in row:
-            if "broken" in row:
-                found.append(f"{cause.title}: {row['broken']}")
-            continue
-        if cause.tells is None and row["lost"]:
-            found.append(f"{cause.title}: {row['lost']} of {row['sent']} requests were lost, such as {row['losses'][0]}")
-        if cause.tells and not row["line"]:
-            found.append(f"{cause.title}: no line matches {cause.tells}")
-    return found
 
 
 if __name__ == "__main__":

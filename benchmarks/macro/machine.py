@@ -89,6 +89,16 @@ def gateway_library(artifact):
     return next((jar.stem.removeprefix(artifact + "-") for jar in jars), "of unknown version")
 
 
+def compiled(name, class_path, java, directory):
+    """Compiles a Java file that is beside this one. @return the directory of its classes"""
+    compiler = pathlib.Path(java).with_name("javac")
+    if not os.access(compiler, os.X_OK):
+        raise Failure(f"no compiler at {compiler}; a JDK is needed, in --jdk, JAVA_HOME or the PATH")
+    source = pathlib.Path(__file__).with_name(f"{name}.java")
+    processes.run([compiler, "--release", "17", "-parameters", "-cp", class_path, "-d", directory / "classes", source])
+    return directory / "classes"
+
+
 def is_older_than_sources(built):
     """Returns whether the build is outdated. The report names a commit, so the measured code must not be older."""
     sources = [ROOT / "pom.xml", *(ROOT / module / "pom.xml" for module in MODULES)]

@@ -23,29 +23,15 @@ import hostile
 from contenders import heap_used_mib, jcmd
 from load import PING
 from machine import java_of
-from processes import rss_kib
+from processes import rss_kib, sampled
 
 
 @contextlib.contextmanager
 def rss(pids):
     """Samples memory until the block ends, then prints the first, the highest and the last value."""
-    samples, ended = {pid: [] for pid in pids}, threading.Event()
-
-    def run():
-        while True:
-            for pid, each in samples.items():
-                each.append(rss_kib(pid) // 1024)
-            if ended.wait(0.5):
-                return
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
+    with sampled(0.5, lambda: [rss_kib(pid) // 1024 for pid in pids]) as samples:
         yield
-    finally:
-        ended.set()
-        thread.join()
-    for pid, each in samples.items():
+    for pid, each in zip(pids, zip(*samples)):
         print(f"process {pid}: RSS first {each[0]}, peak {max(each)}, last {each[-1]} MiB")
 
 

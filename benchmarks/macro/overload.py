@@ -29,7 +29,7 @@ import processes
 from client import Clients, due
 from contenders import haproxy_command
 from driver import Driver
-from machine import progress, version
+from machine import version
 from processes import ROOT, Failure, Process, free_port
 
 STREAMS = 10
@@ -124,20 +124,6 @@ def summary(answers, start, end, capacity):
     }
 
 
-def problems(result):
-    found = []
-    if result["critical_good"] != 1:
-        found.append(f"{100 * result['critical_good']} % of the critical requests were good, expected all")
-    if result["goodput_of_capacity"] < 0.9:
-        found.append(f"good requests used {100 * result['goodput_of_capacity']} % of the capacity, expected 90 %")
-    if result["recovery_seconds"] > RECOVERY_SECONDS:
-        found.append(f"the last request that was not good began {result['recovery_seconds']} s after the overload, expected 2 s")
-    # When the queue has not been empty for 10 s, its timeout is 500 ms, which refuses a few normal requests, too.
-    if result["refused"].get("shed", 0) < 0.95 * sum(result["refused"].values()):
-        found.append(f"refused: {result['refused']}, expected 95 % of them shed")
-    return found
-
-
 class Overload(Driver):
     names = ("dispatcher", "neutral", "haproxy")
     tools = ()
@@ -148,24 +134,35 @@ class Overload(Driver):
         if "haproxy" in self.options.only:
             processes.need("haproxy")
         processes.run([ROOT / "dispatcher", "--version"])
-        results = {}
-        for name in self.options.only:
-            progress(f"{name}: {self.options.seconds:.0f} s of overload")
-            port = start_haproxy(self.directory) if name == "haproxy" else start_dispatcher(name, self.directory)
-            with contextlib.closing(Load(port)) as clients:
-                results[name] = clients.run(clients.overload(self.options.seconds))
-            processes.stop_all()
-        return results
+        self.one_by_one(self.measure)
+
+    def measure(self, name, directory):
+        port = start_haproxy(directory) if name == "haproxy" else start_dispatcher(name, directory)
+        with contextlib.closing(Load(port)) as clients:
+            found = clients.run(clients.overload(self.options.seconds))
+        processes.stop_all()
+        return found
 
     def meta(self):
         return {"haproxy": version("haproxy", "-v") if "haproxy" in self.options.only else None}
 
     def show(self, report):
-        for name, result in report["results"].items():
-            print(name, json.dumps(result))
+        for row in report["results"]:
+            print(json.dumps(row))
 
-    def failures(self, report):
-        return problems(report["results"]["dispatcher"]) if self.options.check and "dispatcher" in report["results"] else []
+    @staticmethod
+    def problems(row):
+        if row["name"] != "dispatcher":
+            return
+        if row["critical_good"] != 1:
+            yield f"{100 * row['critical_good']} % of the critical requests were good, expected all"
+        if row["goodput_of_capacity"] < 0.9:
+            yield f"good requests used {100 * row['goodput_of_capacity']} % of the capacity, expected 90 %"
+        if row["recovery_seconds"] > RECOVERY_SECONDS:
+            yield f"the last request that was not good began {row['recovery_seconds']} s after the overload, expected 2 s"
+        # When the queue has not been empty for 10 s, its timeout is 500 ms, which refuses a few normal requests, too.
+        if row["refused"].get("shed", 0) < 0.95 * sum(row["refused"].values()):
+            yield f"refused: {row['refused']}, expected 95 % of them shed"
 
 
 if __name__ == "__main__":

@@ -96,6 +96,32 @@ def await_that(holds, seconds, what, *involved):
         time.sleep(0.05)
 
 
+def seconds_until(holds, most):
+    """Waits until the condition holds, or for the most seconds. @return how long"""
+    began = time.monotonic()
+    while not holds() and time.monotonic() < began + most:
+        time.sleep(0.1)
+    return time.monotonic() - began
+
+
+@contextlib.contextmanager
+def sampled(seconds, sample):
+    """Calls `sample` at intervals in a thread, first immediately, until the block ends. The value is the list of what it has returned."""
+    samples, ended = [], threading.Event()
+
+    def run():
+        while not samples or not ended.wait(seconds):
+            samples.append(sample())
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield samples
+    finally:
+        ended.set()
+        thread.join()
+
+
 def answers(url):
     """Whether a GET is answered with success."""
     try:

@@ -20,16 +20,13 @@ import asyncio
 import collections
 import contextlib
 import os
-import pathlib
-import subprocess
-import threading
 import time
 
+import machine
 from attacks import Group
 from client import Clients, due
 from driver import Driver, table
-from machine import progress
-from processes import ROOT, Failure, Process, await_that, children, free_port
+from processes import ROOT, Failure, Process, await_that, children, free_port, sampled, seconds_until
 
 PROCESSORS = {"base": 0.6, "launched": 0.9}
 MEBIBYTES = 2048
@@ -83,10 +80,11 @@ class Application:
         self.groups = {}
         self.most = 0
         self.core = core
-        self.ended = threading.Event()
+        self.at_the_end = contextlib.ExitStack()
         prefix = []
         for each, processors in PROCESSORS.items() if core is None else ():
             self.groups[each] = Group(MEBIBYTES, each)
+            self.at_the_end.callback(self.groups[each].remove)
             self.groups[each].limit_processors(processors)
             prefix = self.groups["base"].command([])
         self.port = free_port()
@@ -94,22 +92,22 @@ class Application:
             *prefix, options.java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{options.classes}:{LIBRARIES}/*",
             "burst.BurstApplication", f"--server.port={self.port}", "--server.address=127.0.0.1", "--lambda-dispatcher.burst.function=local",
             f"--lambda-dispatcher.burst.max-workers={MOST_LAUNCHED}", f"--lambda-dispatcher.workers.port={free_port()}", *settings], core, directory)
-        self.watch = threading.Thread(target=self.look, daemon=True)
-        self.watch.start()
+        self.at_the_end.callback(self.process.stop)
+        self.at_the_end.enter_context(sampled(0.02, self.look))
         self.process.await_port(self.port)
         self.clients = Load(self.port, 60)
+        self.at_the_end.callback(self.clients.close)
 
     def launched(self):
         return children(self.process.pid)
 
     def look(self):
-        while not self.ended.wait(0.02):
-            launched = self.launched()
-            self.most = max(self.most, len(launched))
-            for pid in launched:
-                # It may have ended.
-                with contextlib.suppress(OSError):
-                    self.move(pid)
+        launched = self.launched()
+        self.most = max(self.most, len(launched))
+        for pid in launched:
+            # It may have ended.
+            with contextlib.suppress(OSError):
+                self.move(pid)
 
     def move(self, pid):
         if self.core is None:
@@ -123,23 +121,10 @@ class Application:
         return self.clients.run(self.clients.at_rate(path, per_second, seconds))
 
     def await_end_of_launched(self):
-        """@return the seconds until no launched worker is there any more, at most GONE_SECONDS"""
-        began = time.monotonic()
-        while self.launched() and time.monotonic() < began + GONE_SECONDS:
-            time.sleep(0.1)
-        return time.monotonic() - began
+        return seconds_until(lambda: not self.launched(), GONE_SECONDS)
 
     def lost_workers(self):
         return [line for line in self.process.log.read_text().splitlines() if "no answer to a ping" in line]
-
-    def close(self):
-        if hasattr(self, "clients"):
-            self.clients.close()
-        self.process.stop()
-        self.ended.set()
-        self.watch.join()
-        for group in self.groups.values():
-            group.remove()
 
 
 class Saturation(Driver):
@@ -148,25 +133,18 @@ class Saturation(Driver):
     defaults = {"seconds": 60.0, "warm_up": 20.0}
     quick = {"seconds": 20.0, "warm_up": 5.0}
 
-    @classmethod
-    def arguments(cls, parser):
-        parser.add_argument("--check", action="store_true", help="fail if a promise of base and burst is not kept")
+    own = {"check": (False, "fail if a promise of base and burst is not kept")}
 
     def execute(self):
         if not LIBRARIES.is_dir():
             raise Failure(f"{LIBRARIES} does not exist; try: mvn -P examples -DskipTests package")
         Group(MEBIBYTES, "saturation").remove()
         self.options.java = self.java
-        self.options.classes = self.directory / "classes"
-        source = pathlib.Path(__file__).with_name("BurstApplication.java")
-        subprocess.run([pathlib.Path(self.java).with_name("javac"), "--release", "17", "-parameters", "-cp", f"{LIBRARIES}/*", "-d", self.options.classes, source], check=True)
-        for name in self.options.only:
-            progress(name)
-            self.results.append({"name": name, **(self.relay() if name == "relay" else self.saturate(name, KINDS[name]))})
-            progress(f"{name}: {self.results[-1]}")
+        self.options.classes = machine.compiled("BurstApplication", f"{LIBRARIES}/*", self.java, self.directory)
+        self.one_by_one(lambda name, directory: self.relay(directory) if name == "relay" else self.saturate(name, directory, KINDS[name]))
 
-    def saturate(self, name, kind):
-        application = Application(self.options, self.directory, name, kind.settings)
+    def saturate(self, name, directory, kind):
+        application = Application(self.options, directory, name, kind.settings)
         try:
             application.send(*kind.calm, self.options.warm_up)
             application.await_end_of_launched()
@@ -184,12 +162,12 @@ class Saturation(Driver):
                 "p99": {phase: p99(each) for phase, each in answers.items()},
                 "most_launched": application.most, "gone_seconds": round(gone, 1), "lost_workers": application.lost_workers()}
         finally:
-            application.close()
+            application.at_the_end.close()
 
-    def relay(self):
+    def relay(self, directory):
         everywhere = os.sched_getaffinity(0)
         os.sched_setaffinity(0, {1})  # The clients must not wait for the processor of the application.
-        application = Application(self.options, self.directory, "relay", [f"--lambda-dispatcher.burst.base-concurrency={FULL}"], core=0)
+        application = Application(self.options, directory, "relay", [f"--lambda-dispatcher.burst.base-concurrency={FULL}"], core=0)
         try:
             p99s = {}
             sent = []
@@ -205,7 +183,7 @@ class Saturation(Driver):
             return {"sent": len(sent), "lost": problems_of(sent), "p99": p99s,
                     "relayed": sum(role(answer) == "worker" for answer in sent), "lost_workers": application.lost_workers()}
         finally:
-            application.close()
+            application.at_the_end.close()
             os.sched_setaffinity(0, everywhere)
 
     def meta(self):
@@ -223,37 +201,34 @@ class Saturation(Driver):
             for problem in row["lost"][:10]:
                 print(f"{row['name']}: lost {problem}")
 
-    def failures(self, report):
-        return [f"{row['name']}: {problem}" for row in report["results"] for problem in problems(row)] if self.options.check else []
+    @staticmethod
+    def problems(row):
+        if row["lost"]:
+            yield f"{len(row['lost'])} lost, such as {row['lost'][0]}"
+        if row["lost_workers"]:
+            yield f"the dispatcher lost a worker: {row['lost_workers'][0]}"
+        if row["name"] == "relay":
+            quiet, burning = row["p99"].values()
+            if None in (quiet, burning):
+                yield "no request was relayed"
+            elif burning > quiet + MOST_LATER_MILLIS:
+                yield f"relayed requests had a p99 of {burning} ms beside requests that use the processor, and {quiet} ms beside others"
+            return
+        for phase in ("before", "after"):
+            if row["share"][phase] < LEAST_SHARE:
+                yield f"the application has served {row['share'][phase]:.1%} of the requests {phase}, expected {LEAST_SHARE:.0%}"
+        if not row["most_launched"] or row["share"]["burst"] == 1:
+            yield "no launched worker served a request"
+        if row["share"]["end of the burst"] < LEAST_SHARE_IN_BURST:
+            yield f"the application has served {row['share']['end of the burst']:.1%} at the end of the burst, expected {LEAST_SHARE_IN_BURST:.0%}"
+        if row["gone_seconds"] >= GONE_SECONDS:
+            yield f"launched workers were there {GONE_SECONDS} s after the burst"
 
 
 def p99(answers):
     """In milliseconds."""
     times = sorted(answer.ended - answer.planned for answer in answers)
     return round(1000 * times[int(len(times) * 0.99)], 1) if times else None
-
-
-def problems(row):
-    if row["lost"]:
-        yield f"{len(row['lost'])} lost, such as {row['lost'][0]}"
-    if row["lost_workers"]:
-        yield f"the dispatcher lost a worker: {row['lost_workers'][0]}"
-    if row["name"] == "relay":
-        quiet, burning = row["p99"].values()
-        if None in (quiet, burning):
-            yield "no request was relayed"
-        elif burning > quiet + MOST_LATER_MILLIS:
-            yield f"relayed requests had a p99 of {burning} ms beside requests that use the processor, and {quiet} ms beside others"
-        return
-    for phase in ("before", "after"):
-        if row["share"][phase] < LEAST_SHARE:
-            yield f"the application has served {row['share'][phase]:.1%} of the requests {phase}, expected {LEAST_SHARE:.0%}"
-    if not row["most_launched"] or row["share"]["burst"] == 1:
-        yield "no launched worker served a request"
-    if row["share"]["end of the burst"] < LEAST_SHARE_IN_BURST:
-        yield f"the application has served {row['share']['end of the burst']:.1%} at the end of the burst, expected {LEAST_SHARE_IN_BURST:.0%}"
-    if row["gone_seconds"] >= GONE_SECONDS:
-        yield f"launched workers were there {GONE_SECONDS} s after the burst"
 
 
 if __name__ == "__main__":

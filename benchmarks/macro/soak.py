@@ -11,9 +11,9 @@ The exit code is 1 if a request failed or if the rate was not kept. It is also 1
 more than 10 % (--growth) higher in the last third than in the second third.
 """
 
+import itertools
 import os
 import statistics
-import threading
 import time
 
 import contenders
@@ -22,41 +22,11 @@ import plots
 from driver import Driver, table
 from load import ECHO, IMAGE, PING, ConstantRate
 from machine import progress
-from processes import Failure, await_that
+from processes import Failure, await_that, sampled
 
 MIX = {PING: 8, IMAGE: 1, ECHO: 1}
 RATE_KEPT = 0.99
-
-
-class Memory(threading.Thread):
-    """Samples RSS, and less often the heap, until it is stopped."""
-
-    def __init__(self, dispatcher, seconds, heap_every=6):
-        super().__init__(daemon=True)
-        self.dispatcher = dispatcher
-        self.seconds = seconds
-        self.heap_every = heap_every
-        self.samples = []
-        self.ended = threading.Event()
-
-    def run(self):
-        started = time.monotonic()
-        while not self.ended.wait(self.seconds):
-            sample = {
-                "at": round(time.monotonic() - started, 1),
-                "dispatcher_mib": self.dispatcher.rss_mib(),
-                "worker_mib": self.dispatcher.worker.rss_mib(),
-            }
-            if len(self.samples) % self.heap_every == 0:
-                try:
-                    sample["heap_mib"] = contenders.heap_used_mib(self.dispatcher.java, self.dispatcher.process.pid)
-                except Failure as failure:
-                    progress(f"no heap figure: {failure}")
-            self.samples.append(sample)
-
-    def stop(self):
-        self.ended.set()
-        self.join()
+HEAP_EVERY = 6  # samples of the resident memory
 
 
 class Soak(Driver):
@@ -91,12 +61,10 @@ class Soak(Driver):
         peak = self.answered(generator, dispatcher, options.peak_seconds)["rate"]
         rate = options.rate or peak * options.load
         progress(f"peak {peak:,.0f} requests/s; {rate:,.0f} for {options.minutes:g} minutes")
-        memory = Memory(dispatcher, min(10, options.minutes * 2))
-        memory.start()
+        window, started, numbers = min(10, options.minutes * 2), time.monotonic(), itertools.count()
         before = dispatcher.cpu()
-        total = generator.run(
-            dispatcher.port, MIX, rate, options.minutes * 60, warm=0, window=min(10, options.minutes * 2), on_window=self.on_window)
-        memory.stop()
+        with sampled(window, lambda: memory_of(dispatcher, started, next(numbers) % HEAP_EVERY == 0)) as memory:
+            total = generator.run(dispatcher.port, MIX, rate, options.minutes * 60, warm=0, window=window, on_window=self.on_window)
         spent = dispatcher.cpu().since(before).seconds()
         dispatcher.process.check()
         dispatcher.worker.check()
@@ -104,9 +72,9 @@ class Soak(Driver):
             "name": "soak", "minutes": options.minutes, "mix": {scenario.name: weight for scenario, weight in MIX.items()},
             "peak_rate": peak, "offered_rate": rate, "total": total, "core_share": spent / (options.minutes * 60),
             "cpu_micros": spent * 1e6 / max(1, total["answered"]), "windows": columns(self.windows, ("at", "p50", "p99", "max")),
-            "memory": columns(memory.samples, ("at", "dispatcher_mib", "worker_mib", "heap_mib")),
+            "memory": columns(memory, ("at", "dispatcher_mib", "worker_mib", "heap_mib")),
         }
-        result["growth"] = {name: growth([s[name] for s in memory.samples]) for name in ("dispatcher_mib", "worker_mib")}
+        result["growth"] = {name: growth([sample[name] for sample in memory]) for name in ("dispatcher_mib", "worker_mib")}
         result["failures"] = failures(result, options.growth)
         return [result]
 
@@ -149,6 +117,15 @@ def rows(results):
          f"{latency['p50']:.2f}, {latency['p99']:.2f}, {latency['p99.9']:.2f}, {latency['max']:.1f}",
          ", ".join("–" if ratio is None else f"{ratio:.3f}" for ratio in result["growth"].values())]
         for result in results for total in [result["total"]] for latency in [total["latency_millis"]]])
+
+
+def memory_of(dispatcher, started, with_heap):
+    sample = {"at": round(time.monotonic() - started, 1), "dispatcher_mib": dispatcher.rss_mib(), "worker_mib": dispatcher.worker.rss_mib()}
+    try:
+        return {**sample, "heap_mib": contenders.heap_used_mib(dispatcher.java, dispatcher.process.pid)} if with_heap else sample
+    except Failure as failure:
+        progress(f"no heap figure: {failure}")
+        return sample
 
 
 def columns(rows, names):

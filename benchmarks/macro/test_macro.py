@@ -117,10 +117,11 @@ class FailuresTest(unittest.TestCase):
 
     def test_planned_changes_may_lose_nothing_and_others_must_be_told(self):
         row = {"sent": 9, "lost": 1, "losses": ["GET: status 503"], "line": None}
-        self.assertRegex(failures.problems([{"name": "reload", **row}])[0], "1 of 9 requests were lost, such as GET: status 503")
-        self.assertRegex(failures.problems([{"name": "kill-worker", **row}])[0], "no line matches")
-        self.assertEqual(failures.problems([{"name": "kill-worker", **row, "line": "x"}, {"name": "reload", **row, "lost": 0}]), [])
-        self.assertEqual(failures.problems([{"name": "full-disk", "skipped": "not root"}]), [])
+        problems = lambda name, **row: list(failures.Failures.problems({"name": name, **row}))
+        self.assertEqual(problems("reload", **row), ["1 of 9 requests were lost, such as GET: status 503"])
+        self.assertRegex(problems("kill-worker", **row)[0], "no line matches")
+        self.assertEqual(problems("kill-worker", **{**row, "line": "x"}) + problems("reload", **{**row, "lost": 0}), [])
+        self.assertEqual(problems("full-disk", skipped="not root"), [])
 
     def test_alerts_exist_and_each_failure_that_is_not_planned_has_one(self):
         rules = (machine.ROOT / "docs/monitoring/alerts.yaml").read_text()
