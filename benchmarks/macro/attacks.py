@@ -41,7 +41,7 @@ from contenders import DEMO_HANDLER
 from driver import Driver, table
 from load import IMAGE_BYTES, quantile
 from machine import progress
-from processes import ROOT, Failure, Process, await_that, free_port
+from processes import ROOT, Failure, Process, await_that, free_port, seconds_until
 
 VICTIM = "127.0.0.2"
 EVERY = 0.05
@@ -148,7 +148,7 @@ def run_victim(target, out):
 class Group:
     """A control group with a memory limit, and perhaps a limit of its processor time."""
 
-    def __init__(self, mebibytes, name="dispatcher"):
+    def __init__(self, mebibytes, name="dispatcher", processors=None):
         root = pathlib.Path("/sys/fs/cgroup")
         self.v1 = (root / "memory").is_dir()
         # Version 1 has a tree for each kind of limit.
@@ -160,16 +160,15 @@ class Group:
             for path in self.paths:
                 path.mkdir()
             (self.paths[0] / ("memory.limit_in_bytes" if self.v1 else "memory.max")).write_text(str(mebibytes << 20))
+            if processors:
+                self.limit_processors(processors)
         except OSError as failure:
             self.remove()
-            raise Failure(f"a limit of memory needs root and a control group for memory: {failure}") from failure
+            raise Failure(f"limits of memory and of processor time need root and control groups for both: {failure}") from failure
 
     def limit_processors(self, processors):
         quota = int(processors * 100_000)
-        try:
-            (self.paths[-1] / ("cpu.cfs_quota_us" if self.v1 else "cpu.max")).write_text(str(quota) if self.v1 else f"{quota} 100000")
-        except OSError as failure:
-            raise Failure(f"a limit of processor time needs root and a control group for processors: {failure}") from failure
+        (self.paths[-1] / ("cpu.cfs_quota_us" if self.v1 else "cpu.max")).write_text(str(quota) if self.v1 else f"{quota} 100000")
 
     def command(self, command):
         return ["/bin/sh", "-c", f"{entering(self.inside)}exec \"$@\"", "sh", *command]
@@ -179,15 +178,15 @@ class Group:
         return int(re.search(r"oom_kill (\d+)", text).group(1))
 
     def remove(self):
+        """Waits until no process is in it any more."""
+
+        def is_removed(path):
+            with contextlib.suppress(OSError):
+                path.rmdir()
+            return not path.exists()
+
         for path in self.paths:
-            for _ in range(50):
-                try:
-                    path.rmdir()
-                    break
-                except FileNotFoundError:
-                    break
-                except OSError:
-                    time.sleep(0.1)
+            seconds_until(lambda path=path: is_removed(path), 5)
 
 
 def entering(files):
@@ -219,9 +218,7 @@ class Demo:
             file.write_bytes(bytes(file_bytes))
             command += ["--function-worker-concurrency", streams, "--local-environment", f"LAMBDA_DISPATCHER_HANDLER={DEMO_HANDLER} DEMO_FILE={file}"]
         if options.memory:
-            self.group = Group(options.memory)
-            if options.processors:
-                self.group.limit_processors(options.processors)
+            self.group = Group(options.memory, processors=options.processors)
             command = self.group.command([*map(str, command)])
         worker_java(java, self.group.outside if self.group else ())
         environment = {"LAMBDA_DISPATCHER_JAVA_OPTS": options.jvm_flags} if options.jvm_flags else None

@@ -169,9 +169,8 @@ class Stage(Scene):
     def start(self, dispatchers):
         groups = {}
         for name, processors in (PROCESSORS if dispatchers == 1 else FLEET_PROCESSORS).items():
-            groups[name] = Group(MEBIBYTES, name)
+            groups[name] = Group(MEBIBYTES, name, processors)
             self.groups.append(groups[name])
-            groups[name].limit_processors(processors)
         java = self.directory / "java"
         worker_java(java, groups["launched"].inside)
         settings = {
@@ -239,7 +238,6 @@ class Burst(Driver):
     tools = ()
     defaults = {"seconds": 60.0, "warm_up": 20.0}
     quick = {"seconds": 20.0}
-
     own = {"check": (False, "fail if a promise of base and burst is not kept")}
 
     def execute(self):
@@ -252,12 +250,9 @@ class Burst(Driver):
         self.one_by_one(self.stage)
 
     def stage(self, name, directory):
-        stage = Stage(directory, self.options)
-        try:
+        with contextlib.closing(Stage(directory, self.options)) as stage:
             stage.start(dispatchers=3 if name == "kill-dispatcher" else 1)
             return self.measure(name, stage)
-        finally:
-            stage.close()
 
     def measure(self, name, stage):
         stage.phase("warm-up", self.options.warm_up)

@@ -15,7 +15,7 @@ import threading
 
 import machine
 from driver import Driver, table
-from load import PING, PROXY_CORE, ConstantRate, Load
+from load import PING, PROXY_CORE, ConstantRate, Load, Shape
 
 RATE, SECONDS, STOP_SECONDS = 1000, 10, 1.0
 
@@ -39,7 +39,7 @@ class CheckLoad(Driver):
         generator = ConstantRate(self.java, self.directory)
         generator.warm_up(port, PING, 5)
         plain = generator.run(port, {PING: 1}, RATE, 5, warm=1)
-        other = Load(port, PING, RATE * 5, self.directory, rate=RATE).latencies_millis()
+        other = Load(port, PING, RATE * 5, self.directory, Shape(rate=RATE)).latencies_millis()
         stopped = with_a_stop(generator, self.backend, port)
         return [
             {"load": load, **millis} for load, millis in (

@@ -7,7 +7,7 @@ from functools import partial
 
 import machine
 import processes
-from load import LOAD_CORE, PROXY_CORE
+from load import LOAD_CORE, PROXY_CORE, Shape
 from machine import version
 from processes import Process, await_that, free_port, tool
 
@@ -38,6 +38,7 @@ class Contender:
         self.note = note
         self.port = free_port()
         self.process = None
+        self.shape = Shape()
 
     def start(self, run):
         raise NotImplementedError
@@ -170,10 +171,21 @@ def programs(names):
     return [program for name in names if (program := name.partition("-")[0]) in ("haproxy", "nghttpx", "nginx")]
 
 
-class JvmGateway(Contender):
-    """A gateway of benchmarks/gateway, on one event loop."""
+# For each gateway of benchmarks/gateway: its title, its library, its main class, and its arguments for its port and that of the backend.
+ROUTE = "--spring.cloud.gateway.server.webflux.routes[0]"
+GATEWAYS = {
+    "spring-gateway": ("Spring Cloud Gateway", "spring-cloud-gateway-server-webflux", "SpringGateway", [
+        "--server.address=127.0.0.1", "--server.port={0}", "--server.http2.enabled=true", "--logging.level.root=warn",
+        f"{ROUTE}.id=backend", f"{ROUTE}.uri=http://127.0.0.1:{{1}}", f"{ROUTE}.predicates[0]=Path=/**"]),
+    "vertx-proxy": ("Vert.x proxy", "vertx-http-proxy", "VertxGateway", ["{0}", "{1}"]),
+}
 
-    def __init__(self, name, title, library, java, jvm_flags):
+
+class JvmGateway(Contender):
+    """A gateway on one event loop."""
+
+    def __init__(self, name, java, jvm_flags):
+        title, library, self.main_class, self.arguments = GATEWAYS[name]
         super().__init__(name, f"{title} {machine.gateway_library(library)}, h2→h1")
         self.java = java
         self.jvm_flags = jvm_flags
@@ -181,28 +193,8 @@ class JvmGateway(Contender):
     def start(self, run):
         # The default of Spring's gateway is at least four event loops, even on one core.
         command = [self.java, *self.jvm_flags, "-Dreactor.netty.ioWorkerCount=1", "-cp", machine.GATEWAY_CLASS_PATH]
-        self.launch(run, [*command, f"io.lambdadispatcher.benchmarks.gateway.{type(self).__name__}", *self.arguments(run)])
-
-    def arguments(self, run):
-        raise NotImplementedError
-
-
-class SpringGateway(JvmGateway):
-    def __init__(self, java, jvm_flags):
-        super().__init__("spring-gateway", "Spring Cloud Gateway", "spring-cloud-gateway-server-webflux", java, jvm_flags)
-
-    def arguments(self, run):
-        route = "--spring.cloud.gateway.server.webflux.routes[0]"
-        return ["--server.address=127.0.0.1", f"--server.port={self.port}", "--server.http2.enabled=true", "--logging.level.root=warn",
-                f"{route}.id=backend", f"{route}.uri=http://127.0.0.1:{run.backend_port}", f"{route}.predicates[0]=Path=/**"]
-
-
-class VertxGateway(JvmGateway):
-    def __init__(self, java, jvm_flags):
-        super().__init__("vertx-proxy", "Vert.x proxy", "vertx-http-proxy", java, jvm_flags)
-
-    def arguments(self, run):
-        return [self.port, run.backend_port]
+        given = [argument.format(self.port, run.backend_port) for argument in self.arguments]
+        self.launch(run, [*command, f"io.lambdadispatcher.benchmarks.gateway.{self.main_class}", *given])
 
 
 class LambdaDispatcher(Contender):
@@ -219,6 +211,7 @@ class LambdaDispatcher(Contender):
         self.flags = {"event-loops": 1}
         # The other proxies have no TLS to their backends either.
         self.worker_tls = False
+        self.worker_settings = {}
         self.core = PROXY_CORE
         self.worker = None
 
@@ -247,7 +240,8 @@ class LambdaDispatcher(Contender):
         # A launch token is valid for only one worker, once.
         return variables({
             **({} if self.worker_tls else {"TLS": "false"}), "ADDRESSES": f"127.0.0.1:{self.worker_port}", "FUNCTION": "default", "SECRET": SECRET,
-            "WORKER_ID": f"benchmark-{uuid.uuid4()}", "HANDLER": DEMO_HANDLER, "CONNECTIONS": self.worker_shape[0], "STREAMS": self.worker_shape[1]})
+            "WORKER_ID": f"benchmark-{uuid.uuid4()}", "HANDLER": DEMO_HANDLER, "CONNECTIONS": self.worker_shape[0], "STREAMS": self.worker_shape[1],
+            **self.worker_settings})
 
     def stop(self):
         for process in (self.worker, self.process):
@@ -256,6 +250,7 @@ class LambdaDispatcher(Contender):
 
     def secure(self, certificate, key):
         """Gives clients TLS only."""
+        self.shape = Shape(tls=True)
         self.flags.update({
             "public-plain-port": "off", "public-tls-port": f"127.0.0.1:{self.port}", "public-tls-certificate": certificate, "public-tls-key": key})
 

@@ -46,25 +46,32 @@ def body_file(scenario, directory):
     return file
 
 
+class Shape(collections.namedtuple("Shape", "connections streams tls rate h1", defaults=(CONNECTIONS, STREAMS, False, 0, False))):
+    """The form of a load: connections, streams on each, whether TLS is used, requests per second (0 = as many as possible), and whether it is HTTP/1.1."""
+
+    def at_once(self):
+        return self.connections * self.streams
+
+
 class Load:
     """
     One run of h2load, with as much load as the streams carry. With a rate (requests per second), each connection sends the requests of
     10 ms at once, because h2load's timer is no finer.
     """
 
-    def __init__(self, port, scenario, requests, directory, connections=CONNECTIONS, streams=STREAMS, tls=False, seconds=300, rate=0, h1=False, fields=()):
+    def __init__(self, port, scenario, requests, directory, shape=Shape(), seconds=300, fields=()):
         self.log = pathlib.Path(directory) / "h2load.tsv"
         self.log.unlink(missing_ok=True)
         body = body_file(scenario, directory)
         command = [
             *processes.pinned(LOAD_CORE),
-            *(tool("h2load"), "-c", str(connections), "-m", str(streams), "-n", str(requests)),
-            *([f"--rps={rate / connections:g}"] if rate else []),
-            *(["--h1"] if h1 else []),
+            *(tool("h2load"), "-c", str(shape.connections), "-m", str(shape.streams), "-n", str(requests)),
+            *([f"--rps={shape.rate / shape.connections:g}"] if shape.rate else []),
+            *(["--h1"] if shape.h1 else []),
             *(word for field in fields for word in ("-H", field)),
             *(["-d", str(body)] if body else []),
             f"--log-file={self.log}",
-            f"{'https' if tls else 'http'}://127.0.0.1:{port}{scenario.path}",
+            f"{'https' if shape.tls else 'http'}://127.0.0.1:{port}{scenario.path}",
         ]
         try:
             printed = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
@@ -146,6 +153,15 @@ class ConstantRate:
             if on_window:
                 on_window(found)
 
+    def on(self, contender, scenario, rate, seconds, warm, numbered=False):
+        """A load at a constant rate. @return whether the rate was kept, the latency, and the CPU time of all requests, also of those of the warm-up"""
+        contender.process.check()
+        before = contender.cpu()
+        found = self.run(contender.port, {scenario: 1}, rate, seconds, warm, numbered=numbered)
+        spent = contender.cpu().since(before).seconds()
+        return {"offered_rate": rate, "rate": found["rate"], "errors": found["errors"], "reached": reached(found, rate), "latency_millis": found["latency_millis"],
+                "core_share": spent / (seconds + warm), "cpu_micros": spent * 1e6 / (rate * (seconds + warm))}
+
 
 def reached(found, rate):
     """
@@ -154,8 +170,3 @@ def reached(found, rate):
     """
     late = found["latency_millis"]["p50"] > 2 * found["uncorrected_millis"]["p50"] + 1
     return found["errors"] == 0 and found["rate"] >= 0.99 * rate and not late
-
-
-def at_rate(found, rate):
-    """@return of what LoadMain has printed, the figures that say whether it kept the rate"""
-    return {"rate": found["rate"], "errors": found["errors"], "reached": reached(found, rate)}

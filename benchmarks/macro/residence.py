@@ -26,7 +26,7 @@ import machine
 import processes
 from contenders import PROXIES, LambdaDispatcher, programs
 from driver import Driver, table
-from load import LOAD_CORE, PROXY_CORE, ConstantRate, at_rate, echo_of, quantile
+from load import LOAD_CORE, PROXY_CORE, ConstantRate, echo_of, quantile
 from machine import progress
 from measure import await_answers, warm
 from processes import Failure, Process, await_that, tool
@@ -125,20 +125,16 @@ class Residence(Driver):
         return [{"contender": c.name, "peak": peaks[c], "rounds": samples[c]} for c in self.contenders]
 
     def load(self, generator, contender, rate, seconds):
-        contender.process.check()
-        return generator.run(contender.port, {ECHO_OF_NUMBER: 1}, rate, seconds, warm=min(1, seconds / 4), numbered=True)
+        return generator.on(contender, ECHO_OF_NUMBER, rate, seconds, min(1, seconds / 4), numbered=True)
 
     def measure(self, generator, contender, rate):
         capture = Capture(self.directory)
-        before = contender.cpu()
         found = self.load(generator, contender, rate, self.options.seconds)
-        spent = contender.cpu().since(before)
         nanos, incomplete = residence_nanos(capture.stop())
         if not nanos or incomplete > self.options.most_incomplete * len(nanos):
             raise Failure(f"{contender.name}: {incomplete:,} of {len(nanos) + incomplete:,} requests were not found four times:\n{capture.process.log_end()}")
         return {
-            **at_rate(found, rate), "requests": len(nanos), "incomplete": incomplete,
-            "core_share": spent.seconds() / (self.options.seconds + 1),
+            **{name: found[name] for name in ("rate", "errors", "reached", "core_share")}, "requests": len(nanos), "incomplete": incomplete,
             "residence_millis": {name: round(quantile(nanos, share) / 1e6, 3) for name, share in PERCENTILES.items()},
             "client_millis": {name: found["latency_millis"][name] for name in PERCENTILES},
         }

@@ -83,9 +83,8 @@ class Application:
         self.at_the_end = contextlib.ExitStack()
         prefix = []
         for each, processors in PROCESSORS.items() if core is None else ():
-            self.groups[each] = Group(MEBIBYTES, each)
+            self.groups[each] = Group(MEBIBYTES, each, processors)
             self.at_the_end.callback(self.groups[each].remove)
-            self.groups[each].limit_processors(processors)
             prefix = self.groups["base"].command([])
         self.port = free_port()
         self.process = Process(name, [

@@ -171,7 +171,7 @@ class Side:
 
     def constant(self, row, connections, requests):
         """Uses h2load: each request is due at its time, even if earlier ones have not ended. Latencies are of responses with 200."""
-        sent = load.Load(self.port, load.Scenario(row.name, row.path, 0, 0), requests, self.run.directory, connections, 100, True, 900, RATE,
+        sent = load.Load(self.port, load.Scenario(row.name, row.path, 0, 0), requests, self.run.directory, load.Shape(connections, 100, True, RATE), 900,
                          fields=[f"x-function: {row.pool}"]).answers()
         micros = sorted(duration for _, status, duration in sent if status == 200)
         if not micros:

@@ -117,11 +117,10 @@ class Smallest(Driver):
     def measure(self, home, number):
         directory = self.directory / f"{home.name}-{number}"
         directory.mkdir()
-        group = Group(self.options.memory)
+        group = Group(self.options.memory, processors=self.options.processors)
         lambda_ = Lambda(home, directory)
         self.dispatchers = []
         try:
-            group.limit_processors(self.options.processors)
             with stand_in(lambda_.invoke) as lambda_port:
                 found = self.start(home, directory, group, lambda_port)
             if group.killed():

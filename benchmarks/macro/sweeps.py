@@ -14,9 +14,9 @@ import time
 import machine
 from contenders import LambdaDispatcher
 from driver import Driver, by, table
-from load import IMAGE, IMAGE_BYTES, LARGE_BYTES, PING, PROXY_CORE, echo_of
+from load import IMAGE, IMAGE_BYTES, LARGE_BYTES, PING, PROXY_CORE, Shape, echo_of
 from machine import progress
-from measure import Rounds, Shape, await_answers, cpu, summary, warm
+from measure import Rounds, await_answers, cpu, summary, warm
 
 SIZES = (0, 4, 1 << 10, 16 << 10, IMAGE_BYTES, 1 << 20, LARGE_BYTES, 64 << 20)
 COUNTS = (1, 3, 10, 30, 100, 300, 1000)
@@ -32,40 +32,41 @@ class Sweeps(Driver):
         "jvm_flags": machine.DISPATCHER_FLAGS, "worker_flags": "-Xmx512m -XX:+UseSerialGC"}
     quick = {"rounds": 1, "seconds": 0.3, "warm_up": 0.1, "worker_warm_up": 0.5, "jvm_warm_up": 0.5}
 
-    def dispatcher(self, name, shape=(1, 100), java=None, more_flags=(), kind=LambdaDispatcher):
-        return kind(java or self.java, self.jvm_flags(java or self.java, *more_flags), self.options.worker_flags.split(), shape, name)
+    def dispatcher(self, name, shape=(1, 100), java=None, more_flags=()):
+        return LambdaDispatcher(java or self.java, self.jvm_flags(java or self.java, *more_flags), self.options.worker_flags.split(), shape, name)
 
     def some(self, points):
         """All points; with --quick only the first and the last."""
         return (points[0], points[-1]) if self.options.quick else points
 
-    def start(self, dispatcher, scenario=PING, shape=Shape()):
+    def start(self, dispatcher, scenario=PING):
         dispatcher.start(self)
-        await_answers(dispatcher, scenario, self.directory, shape)
+        await_answers(dispatcher, scenario, self.directory)
         return dispatcher
 
     def point(self, sweep, point, dispatcher, scenario, shape=Shape(), warm_seconds=None):
         """Measures a point that shares its dispatcher with others."""
-        self.measure(sweep, {point: dispatcher}, [scenario], {dispatcher: shape}, self.options.warm_up if warm_seconds is None else warm_seconds)
+        dispatcher.shape = shape
+        self.measure(sweep, {point: dispatcher}, [scenario], self.options.warm_up if warm_seconds is None else warm_seconds)
 
-    def alternating(self, sweep, points, scenarios, shapes=None):
+    def alternating(self, sweep, points, scenarios):
         """Measures points that have separate dispatchers, by title."""
-        self.measure(sweep, points, scenarios, shapes or {}, self.options.jvm_warm_up)
+        self.measure(sweep, points, scenarios, self.options.jvm_warm_up)
         for dispatcher in points.values():
             dispatcher.stop()
 
-    def measure(self, sweep, points, scenarios, shapes, warm_seconds):
-        rounds = Rounds(self.directory, points.values(), scenarios, shapes)
+    def measure(self, sweep, points, scenarios, warm_seconds):
+        rounds = Rounds(self.directory, points.values(), scenarios)
         rounds.warm_up(lambda _: warm_seconds, self.options.seconds)
         rounds.run(self.options.rounds)
         for scenario in scenarios:
             for point, dispatcher in points.items():
-                self.add(sweep, point, dispatcher, scenario, shapes.get(dispatcher, Shape()), rounds.samples[dispatcher, scenario])
+                self.add(sweep, point, dispatcher, scenario, rounds.samples[dispatcher, scenario])
 
-    def add(self, sweep, point, dispatcher, scenario, shape, samples):
+    def add(self, sweep, point, dispatcher, scenario, samples):
         found = {
-            "sweep": sweep, "point": point, "scenario": scenario.name, "bytes": scenario.size, "connections": shape.connections,
-            "streams": shape.streams, "rss_mib": dispatcher.rss_mib(), **summary(samples),
+            "sweep": sweep, "point": point, "scenario": scenario.name, "bytes": scenario.size, "connections": dispatcher.shape.connections,
+            "streams": dispatcher.shape.streams, "rss_mib": dispatcher.rss_mib(), **summary(samples),
         }
         self.results.append(found)
         progress(f"{sweep} {point}, {scenario.name}: {found['cpu_micros']:.1f} µs, {found['requests_per_second']:,.0f} requests/s, "
@@ -117,14 +118,13 @@ class Sweeps(Driver):
     def tls(self):
         certificate, key = machine.certificate(self.directory)
         plain = self.start(self.dispatcher("plain"))
-        secured, both = self.dispatcher("tls"), self.dispatcher("tls-both", kind=Secured)
+        secured, both = self.dispatcher("tls"), self.dispatcher("tls-both")
         for each in (secured, both):
             each.secure(certificate, key)
-        both.certificate, both.worker_tls = certificate, True
+        both.worker_tls = True
         both.flags.update({"workers-tls-certificate": certificate, "workers-tls-key": key})
-        over_tls = Shape(tls=True)
-        points = {"plain": plain, "TLS to clients": self.start(secured, shape=over_tls), "TLS to workers, too": self.start(both, shape=over_tls)}
-        self.alternating("tls", points, [PING, IMAGE], {secured: over_tls, both: over_tls})
+        both.worker_settings["TLS_TRUST_PEM"] = certificate
+        self.alternating("tls", {"plain": plain, "TLS to clients": self.start(secured), "TLS to workers, too": self.start(both)}, [PING, IMAGE])
 
     def jvm(self):
         """Compares JDKs with several collectors, and with several allocators and the default collector."""
@@ -152,15 +152,6 @@ class Sweeps(Driver):
     def show(self, report):
         for sweep, results in by(report["results"], "sweep").items():
             print("\n" + rows(sweep, results))
-
-
-class Secured(LambdaDispatcher):
-    """A dispatcher with TLS on the worker port."""
-
-    certificate = None
-
-    def worker_environment(self):
-        return {**super().worker_environment(), "LAMBDA_DISPATCHER_TLS_TRUST_PEM": str(self.certificate)}
 
 
 def rows(sweep, results):

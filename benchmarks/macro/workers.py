@@ -21,14 +21,14 @@ import machine
 import processes
 from contenders import PROXIES, Crowd, nginx_command, programs
 from driver import Driver, by, table
-from load import LOAD_CORE, PING, ConstantRate, at_rate
+from load import LOAD_CORE, PING, ConstantRate, Shape
 from machine import progress, version
-from measure import Rounds, Shape, cpu, measure, summary
+from measure import Rounds, cpu, measure, summary
 from processes import Process, free_port, some_of
 
 # h2load counts HTTP/1.1 responses without a reason phrase as failed, and HAProxy sends those of an HTTP/2 backend so.
 NOT_COUNTED = {("haproxy-h2", "h1")}
-FRONTS = {"h2": {}, "tls": {"tls": True}, "h1": {"h1": True, "connections": 100, "streams": 1}}
+FRONTS = {"h2": Shape(), "tls": Shape(tls=True), "h1": Shape(100, 1, h1=True)}
 LOADS = {"maximum": "Maximum load", "burst": "{rate:,.0f} requests/s in bursts", "even": "{rate:,.0f} requests/s at even intervals"}
 
 
@@ -89,14 +89,14 @@ class Workers(Driver):
     def at(self, front, count, generator):
         """Measures all programs with this number of workers. The load generator's own variation is in all of them."""
         options = self.options
-        shape = FRONTS[front]
         nginx = self.start_backends(front, count)
         contenders = {name: self.contender(name, front, count) for name in options.only if (name, front) not in NOT_COUNTED}
         for name, contender in contenders.items():
             contender.start(self)
-        maximum = Rounds(self.directory, contenders.values(), [PING], dict.fromkeys(contenders.values(), Shape(**shape)))
+            contender.shape = FRONTS[front]
+        maximum = Rounds(self.directory, contenders.values(), [PING])
         maximum.warm_up(lambda contender: options.jvm_warm_up if contender.is_java() else options.warm_up, options.seconds)
-        bursts = Shape(**shape, rate=options.rate)
+        bursts = FRONTS[front]._replace(rate=options.rate)
         if front == "h2":
             generator.warm_up(contenders[options.only[0]].port, PING, options.jvm_warm_up / 3)
         burst, even = collections.defaultdict(list), collections.defaultdict(list)
@@ -106,7 +106,7 @@ class Workers(Driver):
             for name, contender in contenders.items():
                 burst[name].append(measure(contender, PING, int(options.rate * options.seconds), self.directory, bursts))
             for name, contender in contenders.items() if front == "h2" else ():
-                even[name].append(self.at_even_rate(contender, generator))
+                even[name].append(generator.on(contender, PING, options.rate, options.seconds, warm=0.5))
         for name, contender in contenders.items():
             self.results.append({
                 "front": front, "workers": count, "contender": name, "note": contender.note, "rss_mib": contender.rss_mib(),
@@ -115,15 +115,6 @@ class Workers(Driver):
         for contender in contenders.values():
             contender.stop()
         nginx.stop()
-
-    def at_even_rate(self, contender, generator):
-        """One load at even intervals, with the CPU time of all its requests, also of the first half second, whose latency does not count."""
-        options, warm_seconds = self.options, 0.5
-        before = contender.cpu()
-        found = generator.run(contender.port, {PING: 1}, options.rate, options.seconds, warm=warm_seconds)
-        spent = contender.cpu().since(before)
-        micros = spent.seconds() * 1e6 / (options.rate * (options.seconds + warm_seconds))
-        return {"cpu_micros": micros, **at_rate(found, options.rate), "latency_millis": found["latency_millis"]}
 
     def start_backends(self, front, count):
         self.backend_ports = {protocol: [free_port() for _ in range(count)] for protocol in ("h1", "h2")}
