@@ -50,12 +50,6 @@ class Contender:
     def stop(self):
         self.process.stop()
 
-    def cpu(self):
-        return self.process.cpu()
-
-    def rss_mib(self):
-        return self.process.rss_mib()
-
     def allocated_bytes(self):
         """
         The bytes that all live threads of a JVM have allocated; None if the program is none. Each thread's figure is exact in the JVM; jcmd

@@ -20,6 +20,7 @@ import argparse
 import bisect
 import csv
 import functools
+import itertools
 import json
 import math
 import pathlib
@@ -548,14 +549,14 @@ def trace_table(settings):
     return table(["traffic", "requests/s", *settings(IO).ways()], rows)
 
 
+def lowest(falling, costs_less):
+    """Returns the last of the falling values before the first for which the condition does not hold. None: there is none."""
+    return [None, *itertools.takewhile(costs_less, falling)][-1]
+
+
 def break_even(model, way, against):
-    """Returns the lowest rate from which on a way costs less than another with steady traffic, in steps of 1 %. None: there is none below 100,000/s."""
-    found, rate = None, 100_000.0
-    while rate > 0.001:
-        if way(steady(rate)).dollars > against(steady(rate)).dollars:
-            return found
-        found, rate = rate, rate / 1.01
-    return found
+    """Returns the lowest rate below 100,000/s from which on a way costs less than another with steady traffic, in steps of 1 %."""
+    return lowest((100_000 / 1.01 ** step for step in range(1852)), lambda rate: way(steady(rate)).dollars <= against(steady(rate)).dollars)
 
 
 def from_rate(rate):
@@ -570,26 +571,17 @@ def break_even_table(settings):
     return table(["work", "memory", "Lambda workers", "base of Fargate", "Fargate"], rows)
 
 
-def ratio_from(model, shape, mean, against, ratios):
-    """Returns the lowest ratio of peak to mean from which on a base of Fargate costs less than another way. None: there is none among the ratios."""
-    found = None
-    for ratio in sorted(ratios, reverse=True):
-        traffic = shape(ratio).scaled(mean)
-        if model.best(traffic).dollars > against(traffic).dollars:
-            return found
-        found = ratio
-    return found
-
-
 def ratio_table(settings):
     model, rows = settings(IO), []
-    for name, shape, ratios in (("day", day, (1 + step / 4 for step in range(37))), ("spikes", spikes, (1 + step / 4 for step in range(137)))):
-        ratios = list(ratios)
+    for name, shape, highest in (("day", day, 10), ("spikes", spikes, 35)):
+        falling = [1 + quarters / 4 for quarters in range(4 * (highest - 1), -1, -1)]
         for mean in MEANS:
             cells = []
             for against in (model.peak, model.autoscaled, model.plain):
-                found = ratio_from(model, shape, mean, against, ratios)
-                cells.append("never" if found is None else "always" if found == ratios[0] else f"{found:.2f}")
+                # The lowest ratio of peak to mean from which on a base of Fargate costs less.
+                of = lambda ratio: shape(ratio).scaled(mean)
+                found = lowest(falling, lambda ratio: model.best(of(ratio)).dollars <= against(of(ratio)).dollars)
+                cells.append("never" if found is None else "always" if found == 1 else f"{found:.2f}")
             rows.append([name, f"{mean:,}", *cells])
     return table(["shape", "requests/s", "Fargate for the peak", "Fargate autoscaled", "plain Lambda"], rows)
 

@@ -156,9 +156,9 @@ class ConstantRate:
     def on(self, contender, scenario, rate, seconds, warm, numbered=False):
         """A load at a constant rate. @return whether the rate was kept, the latency, and the CPU time of all requests, also of those of the warm-up"""
         contender.process.check()
-        before = contender.cpu()
+        before = contender.process.cpu()
         found = self.run(contender.port, {scenario: 1}, rate, seconds, warm, numbered=numbered)
-        spent = contender.cpu().since(before).seconds()
+        spent = contender.process.cpu().since(before).seconds()
         return {"offered_rate": rate, "rate": found["rate"], "errors": found["errors"], "reached": reached(found, rate), "latency_millis": found["latency_millis"],
                 "core_share": spent / (seconds + warm), "cpu_micros": spent * 1e6 / (rate * (seconds + warm))}
 

@@ -36,11 +36,11 @@ def measure(contender, scenario, requests, directory, shape=None):
     """@param shape of this load, if it is another one than that of the contender"""
     contender.process.check()
     allocated_before = contender.allocated_bytes()
-    before = contender.cpu()
+    before = contender.process.cpu()
     started = time.monotonic()
     load = Load(contender.port, scenario, requests, directory, shape or contender.shape)
     elapsed = time.monotonic() - started
-    spent = contender.cpu().since(before)
+    spent = contender.process.cpu().since(before)
     allocated_after = contender.allocated_bytes()
     micros = lambda seconds: seconds * 1e6 / requests
     sample = {

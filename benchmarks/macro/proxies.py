@@ -63,7 +63,9 @@ class Proxies(Driver):
         super().__init__(options)
         if any(name in GATEWAYS for name in options.only):
             machine.build_gateways()
-        self.contenders = [*map(self.contender, options.only), *map(self.variant, options.variant)]
+        # Without a proxy first: the others are compared with it.
+        only = sorted(options.only, key=lambda name: name != "direct")
+        self.contenders = [*map(self.contender, only), *map(self.variant, options.variant)]
         self.scenarios = options.scenarios
         self.latencies = collections.defaultdict(list)
 
@@ -92,7 +94,7 @@ class Proxies(Driver):
         self.loads = Rounds(self.directory, self.contenders, self.scenarios)
         self.loads.warm_up(self.warm_up_seconds, self.options.seconds)
         self.loads.run(self.options.rounds)
-        rss_mib = {contender: contender.rss_mib() for contender in self.contenders}
+        rss_mib = {contender: contender.process.rss_mib() for contender in self.contenders}
         if self.options.latency_seconds > 0:
             self.measure_latencies()
         if self.options.profile:
@@ -107,6 +109,7 @@ class Proxies(Driver):
         ]
 
     def measure_latencies(self):
+        seconds = self.options.latency_seconds
         generator = ConstantRate(self.java, self.directory)
         for scenario in self.scenarios:
             samples = [self.loads.samples[contender, scenario] for contender in self.contenders]
@@ -115,19 +118,12 @@ class Proxies(Driver):
             generator.warm_up(self.contenders[0].port, scenario, self.options.jvm_warm_up / 2)
             with processes.awake({PROXY_CORE, LOAD_CORE}, self.directory):
                 for _ in range(self.options.latency_rounds):
-                    self.measure_latencies_once(generator, scenario, rate)
+                    direct = None
+                    for contender in self.contenders:
+                        sample = with_added(generator.on(contender, scenario, rate, seconds, min(1, seconds / 4)), direct)
+                        direct = sample if isinstance(contender, Direct) else direct
+                        self.latencies[contender, scenario].append(sample)
         generator.process.stop()
-
-    def measure_latencies_once(self, generator, scenario, rate):
-        direct = next((c for c in self.contenders if isinstance(c, Direct)), None)
-        base = self.constant_rate(generator, direct, scenario, rate) if direct else None
-        for contender in self.contenders:
-            sample = base if contender is direct else with_added(self.constant_rate(generator, contender, scenario, rate), base)
-            self.latencies[contender, scenario].append(sample)
-
-    def constant_rate(self, generator, contender, scenario, rate):
-        seconds = self.options.latency_seconds
-        return generator.on(contender, scenario, rate, seconds, min(1, seconds / 4))
 
     def warm_up_seconds(self, contender):
         """Gateways have far more code to compile. After 12 s, the compiler still takes half of the CPU time of Spring Cloud Gateway."""

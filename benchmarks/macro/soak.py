@@ -62,10 +62,10 @@ class Soak(Driver):
         rate = options.rate or peak * options.load
         progress(f"peak {peak:,.0f} requests/s; {rate:,.0f} for {options.minutes:g} minutes")
         window, started, numbers = min(10, options.minutes * 2), time.monotonic(), itertools.count()
-        before = dispatcher.cpu()
+        before = dispatcher.process.cpu()
         with sampled(window, lambda: memory_of(dispatcher, started, next(numbers) % HEAP_EVERY == 0)) as memory:
             total = generator.run(dispatcher.port, MIX, rate, options.minutes * 60, warm=0, window=window, on_window=self.on_window)
-        spent = dispatcher.cpu().since(before).seconds()
+        spent = dispatcher.process.cpu().since(before).seconds()
         dispatcher.process.check()
         dispatcher.worker.check()
         result = {
@@ -120,7 +120,7 @@ def rows(results):
 
 
 def memory_of(dispatcher, started, with_heap):
-    sample = {"at": round(time.monotonic() - started, 1), "dispatcher_mib": dispatcher.rss_mib(), "worker_mib": dispatcher.worker.rss_mib()}
+    sample = {"at": round(time.monotonic() - started, 1), "dispatcher_mib": dispatcher.process.rss_mib(), "worker_mib": dispatcher.worker.rss_mib()}
     try:
         return {**sample, "heap_mib": contenders.heap_used_mib(dispatcher.java, dispatcher.process.pid)} if with_heap else sample
     except Failure as failure:

@@ -61,16 +61,12 @@ class Sweeps(Driver):
         rounds.run(self.options.rounds)
         for scenario in scenarios:
             for point, dispatcher in points.items():
-                self.add(sweep, point, dispatcher, scenario, rounds.samples[dispatcher, scenario])
-
-    def add(self, sweep, point, dispatcher, scenario, samples):
-        found = {
-            "sweep": sweep, "point": point, "scenario": scenario.name, "bytes": scenario.size, "connections": dispatcher.shape.connections,
-            "streams": dispatcher.shape.streams, "rss_mib": dispatcher.rss_mib(), **summary(samples),
-        }
-        self.results.append(found)
-        progress(f"{sweep} {point}, {scenario.name}: {found['cpu_micros']:.1f} µs, {found['requests_per_second']:,.0f} requests/s, "
-                 f"p99 {found['p99_millis']:.1f} ms, {found['rss_mib']:.0f} MiB, {found['errors']} errors")
+                found = {
+                    "sweep": sweep, "point": point, "scenario": scenario.name, "bytes": scenario.size, "connections": dispatcher.shape.connections,
+                    "streams": dispatcher.shape.streams, "rss_mib": dispatcher.process.rss_mib(), **summary(rounds.samples[dispatcher, scenario])}
+                self.results.append(found)
+                progress(f"{sweep} {point}, {scenario.name}: {found['cpu_micros']:.1f} µs, {found['requests_per_second']:,.0f} requests/s, "
+                         f"p99 {found['p99_millis']:.1f} ms, {found['rss_mib']:.0f} MiB, {found['errors']} errors")
 
     def warmed(self, name, shape=(1, 100), scenario=PING):
         dispatcher = self.start(self.dispatcher(name, shape))

@@ -301,7 +301,7 @@ class DriverTest(unittest.TestCase):
     def test_every_command_line_in_the_documents_is_understood(self):
         drivers = self.drivers()
         files = subprocess.run(["git", "ls-files", "--", "*.md", ".ci", "benchmarks/macro/*.py"], cwd=machine.ROOT, capture_output=True, text=True, check=True)
-        lines = [("performance", driver_name, arguments) for driver_name, arguments in performance.SMOKE.items()]
+        lines = [("performance", name, smoked.arguments) for name, smoked in performance.DRIVERS.items()]
         for file in files.stdout.split():
             if pathlib.Path(file).name != "test_macro.py":
                 text = (machine.ROOT / file).read_text()

@@ -109,7 +109,7 @@ class Workers(Driver):
                 even[name].append(generator.on(contender, PING, options.rate, options.seconds, warm=0.5))
         for name, contender in contenders.items():
             self.results.append({
-                "front": front, "workers": count, "contender": name, "note": contender.note, "rss_mib": contender.rss_mib(),
+                "front": front, "workers": count, "contender": name, "note": contender.note, "rss_mib": contender.process.rss_mib(),
                 "maximum": summary(maximum.samples[contender, PING]), "burst": summary(burst[name]),
                 **({"even": {**summary(even[name]), "reached": all(sample["reached"] for sample in even[name])}} if even[name] else {})})
         for contender in contenders.values():
