@@ -40,8 +40,7 @@ from client import Client
 from contenders import DEMO_HANDLER
 from driver import Driver, table
 from load import IMAGE_BYTES, quantile
-from machine import progress
-from processes import ROOT, Failure, Process, await_that, free_port, seconds_until
+from processes import ROOT, Failure, Process, await_that, free_port, progress, seconds_until
 
 VICTIM = "127.0.0.2"
 EVERY = 0.05

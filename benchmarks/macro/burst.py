@@ -27,12 +27,11 @@ import re
 import signal
 import time
 
-import machine
 from attacks import Group, worker_java
 from client import Background
 from driver import Driver, table
 from failures import Load, Scene, end_group, start_worker
-from machine import SERVER_CLASS_PATH
+from machine import SERVER_CLASS_PATH, compiled
 from processes import ROOT, await_that, need, run, sampled, seconds_until
 
 HANDLER = "burst.BurstHandler"
@@ -246,7 +245,7 @@ class Burst(Driver):
         if "kill-dispatcher" in self.options.only:
             need("haproxy")
         run([ROOT / "dispatcher", "--version"])
-        self.options.classes = machine.compiled("BurstHandler", SERVER_CLASS_PATH, self.java, self.directory)
+        self.options.classes = compiled("BurstHandler", SERVER_CLASS_PATH, self.java, self.directory)
         self.one_by_one(self.stage)
 
     def stage(self, name, directory):

@@ -36,10 +36,9 @@ import time
 import zipfile
 
 import machine
-import processes
 from contenders import variables
 from driver import Driver, table
-from processes import ROOT, Failure, Process, await_that, free_port
+from processes import ROOT, Failure, Process, await_that, free_port, progress, run
 
 SECRET = "a-secret-of-a-benchmark-on-one-machine"
 FUNCTION = "hello"
@@ -70,7 +69,7 @@ def token(worker):
 
 
 def docker(*arguments, **more):
-    return processes.run(["docker", *arguments], **more).strip()
+    return run(["docker", *arguments], **more).strip()
 
 
 class Environment:
@@ -98,7 +97,7 @@ class Environment:
         """Invokes the function. @param wait whether to wait for its response; a worker's comes when it ends"""
         command = ["curl", "-s", "-S", "-m", str(PATIENCE_SECONDS), "-d", json.dumps(event), self.url]
         if wait:
-            return processes.run(command)
+            return run(command)
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def cpu_seconds(self):
@@ -155,10 +154,10 @@ class ColdStart(Driver):
         options = {"zip-cache": ["--image", "local/lambda-java:25"], "zip-java": []}.get(kind)
         archive = self.zip
         if options is not None:
-            machine.progress(f"building {kind}")
+            progress(f"building {kind}")
             archive = self.directory / f"{kind}.zip"
             handler = self.variables["LAMBDA_DISPATCHER_HANDLER"]
-            processes.run([ROOT / "docker/build-function", *options, handler, self.zip, archive], env={**os.environ, **self.variables})
+            run([ROOT / "docker/build-function", *options, handler, self.zip, archive], env={**os.environ, **self.variables})
         with zipfile.ZipFile(archive) as function:
             for entry in function.infolist():
                 path = function.extract(entry, self.directory / kind)
@@ -174,7 +173,7 @@ class ColdStart(Driver):
         self.dispatcher.await_port(public)
 
     def rows(self, share, warm):
-        machine.progress(f"{share} of a processor{', after a warm-up' if warm else ''}")
+        progress(f"{share} of a processor{', after a warm-up' if warm else ''}")
         samples = [{kind: self.launch(kind, SHARES[share], warm) for kind in self.options.only} for _ in range(self.options.rounds)]
         for kind in self.options.only:
             some = [each[kind] for each in samples]

@@ -24,10 +24,9 @@ import machine
 from contenders import Crowd, LambdaDispatcher
 from driver import Driver
 from load import scenarios_of
-from machine import progress
 from measure import await_answers, measure, warm
 from pairs import alternate, compare, rows
-from processes import ROOT, Failure, run
+from processes import ROOT, Failure, progress, run
 
 
 def of_commit(kind, tree):

@@ -6,10 +6,8 @@ import uuid
 from functools import partial
 
 import machine
-import processes
 from load import LOAD_CORE, PROXY_CORE, Shape
-from machine import version
-from processes import Process, await_that, free_port, tool
+from processes import Process, await_that, free_port, run, tool
 
 SECRET = "a-secret-for-loopback-benchmarks-only"
 DEMO_HANDLER = "io.lambdadispatcher.server.demo.DemoHandler"
@@ -81,7 +79,7 @@ def haproxy_command(file, sections, defaults=()):
 
 class HaProxy(Contender):
     def __init__(self, name, protocol, front="h2"):
-        super().__init__(name, f"HAProxy {version('haproxy', '-v')}, {front}→{'h2c' if protocol == 'h2' else 'h1'}")
+        super().__init__(name, f"HAProxy {machine.version('haproxy', '-v')}, {front}→{'h2c' if protocol == 'h2' else 'h1'}")
         self.protocol = protocol
         self.front = front
 
@@ -97,7 +95,7 @@ class HaProxy(Contender):
 
 class Nghttpx(Contender):
     def __init__(self, front="h2"):
-        super().__init__("nghttpx", f"nghttpx {version('nghttpx', '--version')}, {front}→h2c")
+        super().__init__("nghttpx", f"nghttpx {machine.version('nghttpx', '--version')}, {front}→h2c")
         self.front = front
 
     def start(self, run):
@@ -133,7 +131,7 @@ class Nginx(Contender):
     """Streams bodies like the other proxies. By default, nginx buffers bodies first, large ones in files."""
 
     def __init__(self):
-        super().__init__("nginx", f"nginx {version('nginx', '-v')}, h2→h1")
+        super().__init__("nginx", f"nginx {machine.version('nginx', '-v')}, h2→h1")
 
     def start(self, run):
         self.launch(run, nginx_command(
@@ -262,7 +260,7 @@ class Crowd(LambdaDispatcher):
 
 
 def jcmd(java, pid, *command):
-    return processes.run([pathlib.Path(java).resolve().parent / "jcmd", pid, *command])
+    return run([pathlib.Path(java).resolve().parent / "jcmd", pid, *command])
 
 
 UNITS = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}

@@ -10,8 +10,7 @@ import tempfile
 import machine
 import processes
 from load import LOAD_CORE, PROXY_CORE
-from machine import progress
-from processes import Failure, Process, free_port, some_of
+from processes import Failure, Process, free_port, progress, some_of
 
 # The options that several programs have. Each program says which it has, by their defaults.
 OPTIONS = {

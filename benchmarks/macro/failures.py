@@ -32,13 +32,12 @@ import threading
 import time
 import urllib.request
 
-import processes
 from attacks import Group, worker_java
 from client import Answer, Clients, due
 from contenders import DEMO_HANDLER, arguments, haproxy_command, variables
 from driver import Driver, table
 from machine import SERVER_CLASS_PATH, java_of
-from processes import ROOT, Failure, Process, answers, await_that, children, free_port, stand_in, tool
+from processes import ROOT, Failure, Process, answers, await_that, children, free_port, need, run, stand_in, stop_all, tool
 
 SECRET = "only-for-this-machine-and-for-measuring"
 TOKEN = "a-token-for-this-machine-and-for-measuring"
@@ -168,7 +167,7 @@ class Dispatcher:
 
     def change(self, *command):
         command = [ROOT / "dispatcher", *command, "--admin-url", f"http://127.0.0.1:{self.admin}"]
-        processes.run(command, env={**os.environ, **variables({"ADMIN_TOKEN": TOKEN})})
+        run(command, env={**os.environ, **variables({"ADMIN_TOKEN": TOKEN})})
 
     def log(self):
         """What it has logged since the failure."""
@@ -245,7 +244,7 @@ class Scene:
     def balance(self):
         """Starts HAProxy in front of all dispatchers. It repeats GETs, and sends nothing to a dispatcher that is not ready."""
         port = free_port()
-        processes.need("haproxy")
+        need("haproxy")
         command = haproxy_command(self.directory / "haproxy.cfg", {
             "global": ["maxconn 2000"],
             "frontend all": [f"bind 127.0.0.1:{port}", "http-request disable-l7-retry if METH_POST", "default_backend dispatchers"],
@@ -264,7 +263,7 @@ class Scene:
         if self.load:
             self.load.stop()
         self.at_the_end.close()
-        processes.stop_all()
+        stop_all()
         for group in self.groups:
             group.remove()
 
@@ -501,7 +500,7 @@ def full_disk(scene):
 
 @failure("256 file descriptors and 400 idle connections", r"client connections are closed|may open only", "ConnectionsRefused, DispatcherFilesHigh")
 def few_descriptors(scene):
-    processes.need("prlimit")
+    need("prlimit")
     one = scene.dispatcher().start(prefix=[tool("prlimit"), "--nofile=256"]).await_ready()
     scene.under_load(one)
     scene.begin()
@@ -554,7 +553,7 @@ class Failures(Driver):
     own = {"rate": (20.0, "requests per second"), "check": (False, "fail if a planned change loses a request, or no line tells of another failure")}
 
     def execute(self):
-        processes.run([ROOT / "dispatcher", "--version"])
+        run([ROOT / "dispatcher", "--version"])
         self.one_by_one(self.cause)
 
     def cause(self, name, directory):

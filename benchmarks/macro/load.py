@@ -8,8 +8,7 @@ import re
 import subprocess
 
 import machine
-import processes
-from processes import Failure, Process, tool
+from processes import Failure, Process, pinned, some_of, tool
 
 # The first two available cores. If there is only one, everything runs, but the figures mean nothing.
 PROXY_CORE, LOAD_CORE = (sorted(os.sched_getaffinity(0)) * 2)[:2]
@@ -28,7 +27,7 @@ SCENARIOS = [PING, IMAGE, ECHO]
 def scenarios_of(names):
     """@return the scenarios of a list with commas"""
     by_name = {each.name: each for each in SCENARIOS}
-    return [by_name[name] for name in processes.some_of("scenarios", names, by_name)]
+    return [by_name[name] for name in some_of("scenarios", names, by_name)]
 
 
 def echo_of(size, warm_requests=None):
@@ -64,7 +63,7 @@ class Load:
         self.log.unlink(missing_ok=True)
         body = body_file(scenario, directory)
         command = [
-            *processes.pinned(LOAD_CORE),
+            *pinned(LOAD_CORE),
             *(tool("h2load"), "-c", str(shape.connections), "-m", str(shape.streams), "-n", str(requests)),
             *([f"--rps={shape.rate / shape.connections:g}"] if shape.rate else []),
             *(["--h1"] if shape.h1 else []),

@@ -9,8 +9,7 @@ import re
 import subprocess
 import sys
 
-import processes
-from processes import ROOT, Failure, tool
+from processes import ROOT, Failure, need, progress, run, tool
 
 BENCHMARKS_JAR = ROOT / "benchmarks/target/benchmarks.jar"
 SERVER_LIBRARIES = ROOT / "dispatcher-server/target/lib"
@@ -41,11 +40,11 @@ def jdk_home(release):
 
 
 def jdk_release(java):
-    return int(re.search(r'version "(\d+)', processes.run([java, "-version"], stderr=subprocess.STDOUT)).group(1))
+    return int(re.search(r'version "(\d+)', run([java, "-version"], stderr=subprocess.STDOUT)).group(1))
 
 
 def jdk_version(java):
-    return processes.run([java, "-version"], stderr=subprocess.STDOUT).splitlines()[1]
+    return run([java, "-version"], stderr=subprocess.STDOUT).splitlines()[1]
 
 
 def jvm_flags(java, flags):
@@ -55,12 +54,12 @@ def jvm_flags(java, flags):
 
 
 def version(name, flag):
-    found = re.search(r"\d+\.\d+[.\d]*", processes.run([tool(name), flag], stderr=subprocess.STDOUT))
+    found = re.search(r"\d+\.\d+[.\d]*", run([tool(name), flag], stderr=subprocess.STDOUT))
     return found.group() if found else "of unknown version"
 
 
 def maven(what, *arguments, cwd=ROOT):
-    processes.need("mvn")
+    need("mvn")
     progress(what)
     if subprocess.run(["mvn", "-q", "-B", "-ntp", *map(str, arguments)], cwd=cwd, check=False).returncode != 0:
         raise Failure(f"{what} failed")
@@ -95,7 +94,7 @@ def compiled(name, class_path, java, directory):
     if not os.access(compiler, os.X_OK):
         raise Failure(f"no compiler at {compiler}; a JDK is needed, in --jdk, JAVA_HOME or the PATH")
     source = pathlib.Path(__file__).with_name(f"{name}.java")
-    processes.run([compiler, "--release", "17", "-parameters", "-cp", class_path, "-d", directory / "classes", source])
+    run([compiler, "--release", "17", "-parameters", "-cp", class_path, "-d", directory / "classes", source])
     return directory / "classes"
 
 
@@ -127,9 +126,9 @@ def meta(java, flags, **more):
 
 def certificate(directory):
     """Creates a certificate for this host. @return the files of the certificate and of its key"""
-    processes.need("openssl")
+    need("openssl")
     made, key = directory / "certificate.pem", directory / "key.pem"
-    processes.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+    run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost",
                    "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", made])
     return made, key
 
@@ -175,7 +174,3 @@ def small_json(value, indent=""):
     if is_flat or len(one_line) <= LONGEST_LINE and "\n" not in one_line:
         return one_line
     return f",\n{indent} ".join(members).join((f"{brackets[0]}\n{indent} ", f"\n{indent}{brackets[1]}"))
-
-
-def progress(text):
-    print(f"{pathlib.Path(sys.argv[0]).stem}: {text}", file=sys.stderr, flush=True)

@@ -6,8 +6,7 @@ import statistics
 import time
 
 from load import Load
-from machine import progress
-from processes import await_that
+from processes import await_that, progress
 
 JAVA_THREADS = {
     # The kernel truncates names to 15 characters.

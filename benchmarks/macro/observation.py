@@ -21,10 +21,9 @@ import machine
 from contenders import Crowd, LambdaDispatcher
 from driver import Driver
 from load import LOAD_CORE, PING, Shape
-from machine import progress
 from measure import await_answers, measure, warm
 from pairs import alternate, compare, rows
-from processes import Failure, Process, await_that, free_port, metrics, stand_in, tool
+from processes import Failure, Process, await_that, free_port, metrics, progress, stand_in, tool
 
 TRACE_RATE = 10_000
 # The exporter sends spans at least every 5 s.

@@ -25,12 +25,11 @@ import sys
 import time
 
 import failures
-import processes
 from client import Clients, due
 from contenders import haproxy_command
 from driver import Driver
 from machine import version
-from processes import ROOT, Failure, Process, free_port
+from processes import ROOT, Failure, Process, free_port, need, run, stop_all
 
 STREAMS = 10
 DELAY_MILLIS = 100
@@ -132,15 +131,15 @@ class Overload(Driver):
 
     def execute(self):
         if "haproxy" in self.options.only:
-            processes.need("haproxy")
-        processes.run([ROOT / "dispatcher", "--version"])
+            need("haproxy")
+        run([ROOT / "dispatcher", "--version"])
         self.one_by_one(self.measure)
 
     def measure(self, name, directory):
         port = start_haproxy(directory) if name == "haproxy" else start_dispatcher(name, directory)
         with contextlib.closing(Load(port)) as clients:
             found = clients.run(clients.overload(self.options.seconds))
-        processes.stop_all()
+        stop_all()
         return found
 
     def meta(self):

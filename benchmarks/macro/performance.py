@@ -25,7 +25,6 @@ import tempfile
 import charts
 import pairs
 import plots
-import processes
 import proxies
 import residence
 import scenarios
@@ -34,8 +33,7 @@ import sweeps
 import workers
 from driver import by, table
 from load import SCENARIOS
-from machine import progress
-from processes import ROOT, Failure, some_of
+from processes import ROOT, Failure, progress, some_of, tool
 
 HERE = pathlib.Path(__file__).resolve().parent
 RESULTS = ROOT / "docs/performance"
@@ -663,7 +661,7 @@ def smoke(only):
     directory = pathlib.Path(tempfile.mkdtemp(prefix="performance-"))
     ran = []
     for driver in only:
-        missing = [name for name in DRIVERS[driver].programs.split() if processes.tool(name) is None]
+        missing = [name for name in DRIVERS[driver].programs.split() if tool(name) is None]
         if missing:
             progress(f"{driver} left out: no {', '.join(missing)}")
         else:

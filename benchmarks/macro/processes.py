@@ -34,6 +34,10 @@ class Failure(Exception):
     """Ends the run with a message, without a stack trace."""
 
 
+def progress(text):
+    print(f"{pathlib.Path(sys.argv[0]).stem}: {text}", file=sys.stderr, flush=True)
+
+
 def need(*tools):
     missing = [tool for tool in tools if shutil.which(tool, path=search_path()) is None]
     if missing:

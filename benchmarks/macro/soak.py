@@ -21,8 +21,7 @@ import machine
 import plots
 from driver import Driver, table
 from load import ECHO, IMAGE, PING, ConstantRate
-from machine import progress
-from processes import Failure, await_that, sampled
+from processes import Failure, await_that, progress, sampled
 
 MIX = {PING: 8, IMAGE: 1, ECHO: 1}
 RATE_KEPT = 0.99

@@ -15,8 +15,8 @@ import machine
 from contenders import LambdaDispatcher
 from driver import Driver, by, table
 from load import IMAGE, IMAGE_BYTES, LARGE_BYTES, PING, PROXY_CORE, Shape, echo_of
-from machine import progress
 from measure import Rounds, await_answers, cpu, summary, warm
+from processes import progress
 
 SIZES = (0, 4, 1 << 10, 16 << 10, IMAGE_BYTES, 1 << 20, LARGE_BYTES, 64 << 20)
 COUNTS = (1, 3, 10, 30, 100, 300, 1000)

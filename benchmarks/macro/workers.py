@@ -22,9 +22,8 @@ import processes
 from contenders import PROXIES, Crowd, nginx_command, programs
 from driver import Driver, by, table
 from load import LOAD_CORE, PING, ConstantRate, Shape
-from machine import progress, version
 from measure import Rounds, cpu, measure, summary
-from processes import Process, free_port, some_of
+from processes import Process, free_port, progress, some_of
 
 # h2load counts HTTP/1.1 responses without a reason phrase as failed, and HAProxy sends those of an HTTP/2 backend so.
 NOT_COUNTED = {("haproxy-h2", "h1")}
@@ -64,7 +63,7 @@ class Workers(Driver):
         generator.process.stop()
 
     def meta(self):
-        return {"load": f"h2load -c 10 -m 10, {version('h2load', '--version')}"}
+        return {"load": f"h2load -c 10 -m 10, {machine.version('h2load', '--version')}"}
 
     def show(self, report):
         for of_front in by(report["results"], "front").values():
