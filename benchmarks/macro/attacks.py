@@ -304,25 +304,21 @@ def drain(items, take):
 
 
 def complaints(result, options):
-    found = []
     if result["failed"]:
-        found.append(f"{result['failed']} of {result['asked']} requests of the other client failed: {result['failures']}")
+        yield f"{result['failed']} of {result['asked']} requests of the other client failed: {result['failures']}"
     if result["p99"] is None or result["p99"] >= options.p99:
-        found.append(f"p99 {shown(result['p99'])} ms, expected less than {options.p99:g}")
+        yield f"p99 {shown(result['p99'])} ms, expected less than {options.p99:g}"
     if result["launches"] > options.launches and not set(result["attacks"]) & hostile.WHOLE_REQUESTS:
-        found.append(f"{result['launches']} workers were launched, expected at most {options.launches}")
+        yield f"{result['launches']} workers were launched, expected at most {options.launches}"
     if result["again"] > AGAIN_SECONDS:
-        found.append(f"the other client was served again {result['again']:.1f} s after the attack, expected at most {AGAIN_SECONDS}")
+        yield f"the other client was served again {result['again']:.1f} s after the attack, expected at most {AGAIN_SECONDS}"
     if result["lost"]:
-        found.append(f"{result['lost']} worker connections were lost")
-    if options.memory:
-        memory = result["memory"]
-        quarter = len(memory) // 4
-        if quarter:
-            third, last = statistics.median(memory[-2 * quarter : -quarter]), statistics.median(memory[-quarter:])
-            if last > 1.1 * third:
-                found.append(f"memory grew from {third:.0f} to {last:.0f} MiB in the second half")
-    return found
+        yield f"{result['lost']} worker connections were lost"
+    quarter = len(result["memory"]) // 4
+    if options.memory and quarter:
+        third, last = (statistics.median(some) for some in (result["memory"][-2 * quarter : -quarter], result["memory"][-quarter:]))
+        if last > 1.1 * third:
+            yield f"memory grew from {third:.0f} to {last:.0f} MiB in the second half"
 
 
 def shown(value):
@@ -388,7 +384,7 @@ class Attacks(Driver):
                 result = attack(demo, names, self.options.seconds, AFTERWARDS)
                 self.results.append(result)
                 killed = ["the kernel killed a process because it was out of memory"] if demo.group and demo.group.killed() else []
-                return complaints(result, self.options) + killed
+                return [*complaints(result, self.options), *killed]
         except Failure as failure:
             return [str(failure)]
 

@@ -198,11 +198,9 @@ class Scene:
         return added
 
     def alone(self, **settings):
-        return self.under_load(self.dispatcher(**settings).start().await_ready())
-
-    def under_load(self, dispatcher):
-        self.settle(dispatcher.port)
-        return dispatcher
+        one = self.dispatcher(**settings).start().await_ready()
+        self.settle(one.port)
+        return one
 
     def settle(self, port):
         self.load = Load(port, self.options.rate)
@@ -312,7 +310,7 @@ def restart(scene):
     hold(scene, one, one.port, one.workers)
     start_worker(scene, HANDLER=DEMO_HANDLER)
     one.await_ready()
-    scene.under_load(one)
+    scene.settle(one.port)
     stream = threading.Thread(target=listen, args=(scene, one.port))
     stream.start()
     time.sleep(2)
@@ -331,7 +329,7 @@ def restart_beside(scene):
     # Local workers outlive the process that has launched them.
     scene.at_the_end.callback(end_group, one.process.pid)
     tell(one, "ready")
-    scene.under_load(one)
+    scene.settle(one.port)
     scene.begin()
     stream = threading.Thread(target=listen, args=(scene, one.port, 2 * STREAM_PARTS))
     stream.start()
@@ -416,7 +414,7 @@ def one_of_three(scene, change):
         Process(f"application-{port}", [sys.executable, __file__, "--serve", port], None, scene.directory).await_port(port)
         start_worker(scene, WEB_PORT=port, STREAMS=20)
     await_that(lambda: answers(f"http://127.0.0.1:{one.admin}/ready") and len(one.ready_workers()) == 3, 300, "three workers", one.process)
-    scene.under_load(one)
+    scene.settle(one.port)
     scene.begin()
     answers(f"http://127.0.0.1:{applications[0]}/become?{change}")
     time.sleep(20)
@@ -502,7 +500,7 @@ def full_disk(scene):
 def few_descriptors(scene):
     need("prlimit")
     one = scene.dispatcher().start(prefix=[tool("prlimit"), "--nofile=256"]).await_ready()
-    scene.under_load(one)
+    scene.settle(one.port)
     scene.begin()
     held = []
     for _ in range(400):
@@ -525,7 +523,7 @@ def small_machine(scene):
     worker_java(java, group.outside)
     one = scene.dispatcher(local_java=java)
     one.start(prefix=group.command([])).await_ready()
-    scene.under_load(one)
+    scene.settle(one.port)
     scene.begin()
     group.limit_processors(0.1)
     # A tenth of a processor is enough for the usual load.
@@ -557,19 +555,17 @@ class Failures(Driver):
         self.one_by_one(self.cause)
 
     def cause(self, name, directory):
-        scene = Scene(directory, self.options)
         try:
-            FAILURES[name].run(scene)
-            time.sleep(self.options.seconds)
-            scene.load.stop()
-            return summary(scene, FAILURES[name])
+            with contextlib.closing(Scene(directory, self.options)) as scene:
+                FAILURES[name].run(scene)
+                time.sleep(self.options.seconds)
+                scene.load.stop()
+                return summary(scene, FAILURES[name])
         except Skipped as why:
             return {"skipped": str(why)}
         except Failure as why:
             # The others run nevertheless.
             return {"skipped": str(why).splitlines()[0], "broken": str(why)}
-        finally:
-            scene.close()
 
     def show(self, report):
         print(table("failure | sent | lost | recovery in s | the line that tells of it | alerts", [

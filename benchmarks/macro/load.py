@@ -140,10 +140,7 @@ class ConstantRate:
             words.append(f"request={weight}:{scenario.path}:{scenario.size}" + (f":{body}" if body else ""))
         self.process.child.stdin.write((" ".join(words) + "\n").encode())
         self.process.child.stdin.flush()
-        while True:
-            line = self.process.child.stdout.readline()
-            if not line:
-                raise Failure(f"the load generator ended:\n{self.process.log_end()}")
+        for line in self.process.child.stdout:
             found = json.loads(line)
             if found["event"] == "failed":
                 raise Failure(f"the load generator: {found['why']}")
@@ -151,6 +148,7 @@ class ConstantRate:
                 return found
             if on_window:
                 on_window(found)
+        raise Failure(f"the load generator ended:\n{self.process.log_end()}")
 
     def on(self, contender, scenario, rate, seconds, warm, numbered=False):
         """A load at a constant rate. @return whether the rate was kept, the latency, and the CPU time of all requests, also of those of the warm-up"""

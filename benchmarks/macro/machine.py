@@ -1,6 +1,7 @@
 """Describes the conditions of a run: JDKs, the build, the commit, the machine."""
 
 import datetime
+import functools
 import json
 import os
 import pathlib
@@ -18,8 +19,6 @@ GATEWAY = ROOT / "benchmarks/gateway"
 GATEWAY_CLASS_PATH = f"{GATEWAY}/target/classes:{GATEWAY}/target/lib/*"
 # The flags of ./dispatcher and the containers, with a fixed heap size.
 DISPATCHER_FLAGS = "-Xms512m -Xmx512m -XX:+ExitOnOutOfMemoryError -Dio.netty.leakDetection.level=disabled"
-# Long enough for a row of any table. Each result then takes one line, and a new run changes few lines of the repository.
-LONGEST_LINE = 1200
 MODULES = ("dispatcher-wire", "dispatcher-core", "extensions/access-log", "extensions/aws", "extensions/cache", "extensions/compression", "extensions/micrometer", "extensions/opentelemetry", "extensions/shadow", "lambda-worker", "dispatcher-server", "benchmarks")
 
 
@@ -115,7 +114,7 @@ def meta(java, flags, **more):
         "dirty": bool(git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs")),
         "jdk": jdk_version(java),
         "flags": list(flags),
-        "cpu": cpu_model(),
+        "cpu": next(iter(re.findall(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())), platform.machine()),
         "cores": os.cpu_count(),
         "kernel": platform.release(),
         "command": command_line(sys.argv),
@@ -139,11 +138,6 @@ def command_line(arguments):
     return text.replace(f"{ROOT}/", "")
 
 
-def cpu_model():
-    found = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
-    return found.group(1) if found else platform.machine()
-
-
 def git(*arguments):
     done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout.strip()
@@ -159,18 +153,9 @@ def write_json(report, file, name):
     return path
 
 
-def small_json(value, indent=""):
-    """Formats JSON with one line for each container that is short or holds no other container."""
-    if isinstance(value, dict):
-        inside, brackets = value.values(), "{}"
-        members = [f"{json.dumps(str(key))}: {small_json(member, indent + ' ')}" for key, member in value.items()]
-    elif isinstance(value, (list, tuple)):
-        inside, brackets = value, "[]"
-        members = [small_json(member, indent + " ") for member in value]
-    else:
-        return json.dumps(value, ensure_ascii=False)
-    one_line = ", ".join(members).join(brackets)
-    is_flat = not any(isinstance(member, (dict, list, tuple)) for member in inside)
-    if is_flat or len(one_line) <= LONGEST_LINE and "\n" not in one_line:
-        return one_line
-    return f",\n{indent} ".join(members).join((f"{brackets[0]}\n{indent} ", f"\n{indent}{brackets[1]}"))
+def small_json(report):
+    """Formats JSON with one line for each result, so a new run changes few lines of the repository."""
+    text = functools.partial(json.dumps, ensure_ascii=False)
+    members = [f"{text(name)}: " + ("[\n  " + ",\n  ".join(map(text, value)) + "\n ]" if isinstance(value, list) and value else text(value))
+               for name, value in report.items()]
+    return "{\n " + ",\n ".join(members) + "\n}"

@@ -96,18 +96,13 @@ def java_threads(spent, micros):
 
 def summary(samples):
     """Medians over the rounds. For the CPU time, also the minimum and the maximum. Figures that the samples do not have are left out."""
-    median = lambda pick: statistics.median(pick(sample) for sample in samples)
     times = [sample["cpu_micros"] for sample in samples]
-    found = {"cpu_micros": statistics.median(times), "cpu_micros_lowest": min(times), "cpu_micros_highest": max(times)}
-    for name in ("user_micros", "system_micros", "core_share", "requests_per_second", "allocated_bytes"):
-        if name in samples[0]:
-            found[name] = median(lambda s, name=name: s[name])
-    for name in ("p50", "p99"):
-        found[f"{name}_millis"] = median(lambda s, name=name: s["latency_millis"][name])
-    found["errors"] = sum(s["errors"] for s in samples)
-    for name in ("event_loop_micros", "jit_micros", "gc_micros", "other_micros") if "threads" in samples[0] else ():
-        found[name] = median(lambda s, name=name: s["threads"][name])
-    return found
+    flat = [{**sample, **sample.get("threads", {}), **{f"{name}_millis": value for name, value in sample["latency_millis"].items()}} for sample in samples]
+    names = ("user_micros", "system_micros", "core_share", "requests_per_second", "allocated_bytes", "p50_millis", "p99_millis",
+             "event_loop_micros", "jit_micros", "gc_micros", "other_micros")
+    return {
+        "cpu_micros": statistics.median(times), "cpu_micros_lowest": min(times), "cpu_micros_highest": max(times), "errors": sum(each["errors"] for each in flat),
+        **{name: statistics.median(each[name] for each in flat) for name in names if name in flat[0]}}
 
 
 def cpu(row, form=".2f"):

@@ -39,9 +39,9 @@ def progress(text):
 
 
 def need(*tools):
-    missing = [tool for tool in tools if shutil.which(tool, path=search_path()) is None]
+    missing = [name for name in tools if tool(name) is None]
     if missing:
-        packages = " ".join(sorted({PACKAGES.get(tool, tool) for tool in missing}))
+        packages = " ".join(sorted({PACKAGES.get(name, name) for name in missing}))
         raise Failure(f"not found: {', '.join(missing)}; try: apt-get install {packages}")
 
 
@@ -63,13 +63,9 @@ def some_of(option, text, known):
     return names
 
 
-def search_path():
-    # Daemons such as nghttpx are in directories that an ordinary user's PATH does not contain.
-    return os.environ.get("PATH", "") + os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"
-
-
 def tool(name):
-    return shutil.which(name, path=search_path())
+    # Daemons such as nghttpx are in directories that an ordinary user's PATH does not contain.
+    return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"]))
 
 
 def free_port():
@@ -307,11 +303,10 @@ def end_children_with_the_script():
 
 
 def rss_kib(pid):
-    try:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         found = re.search(r"VmRSS:\s*(\d+) kB", pathlib.Path(f"/proc/{pid}/status").read_text())
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-    return int(found.group(1)) if found else 0
+        return int(found.group(1)) if found else 0
+    return 0
 
 
 def children(pid):

@@ -73,29 +73,29 @@ def problems_of(answers):
     return [answer.problem or role(answer) for answer in answers if answer.problem or role(answer) not in ("base", "worker")]
 
 
-class Application:
+class Application(contextlib.ExitStack):
     """The application in its control group, and a thread that puts what it launches into another one."""
 
     def __init__(self, options, directory, name, settings, core=None):
+        super().__init__()
         self.groups = {}
         self.most = 0
         self.core = core
-        self.at_the_end = contextlib.ExitStack()
         prefix = []
         for each, processors in PROCESSORS.items() if core is None else ():
             self.groups[each] = Group(MEBIBYTES, each, processors)
-            self.at_the_end.callback(self.groups[each].remove)
+            self.callback(self.groups[each].remove)
             prefix = self.groups["base"].command([])
         self.port = free_port()
         self.process = Process(name, [
             *prefix, options.java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{options.classes}:{LIBRARIES}/*",
             "burst.BurstApplication", f"--server.port={self.port}", "--server.address=127.0.0.1", "--lambda-dispatcher.burst.function=local",
             f"--lambda-dispatcher.burst.max-workers={MOST_LAUNCHED}", f"--lambda-dispatcher.workers.port={free_port()}", *settings], core, directory)
-        self.at_the_end.callback(self.process.stop)
-        self.at_the_end.enter_context(sampled(0.02, self.look))
+        self.callback(self.process.stop)
+        self.enter_context(sampled(0.02, self.look))
         self.process.await_port(self.port)
         self.clients = Load(self.port, 60)
-        self.at_the_end.callback(self.clients.close)
+        self.callback(self.clients.close)
 
     def launched(self):
         return children(self.process.pid)
@@ -143,8 +143,7 @@ class Saturation(Driver):
         self.one_by_one(lambda name, directory: self.relay(directory) if name == "relay" else self.saturate(name, directory, KINDS[name]))
 
     def saturate(self, name, directory, kind):
-        application = Application(self.options, directory, name, kind.settings)
-        try:
+        with Application(self.options, directory, name, kind.settings) as application:
             application.send(*kind.calm, self.options.warm_up)
             application.await_end_of_launched()
             answers = {"before": application.send(*kind.calm, 20)}
@@ -160,14 +159,12 @@ class Saturation(Driver):
                 "share": {phase: sum(role(answer) == "base" for answer in each) / len(each) for phase, each in answers.items()},
                 "p99": {phase: p99(each) for phase, each in answers.items()},
                 "most_launched": application.most, "gone_seconds": round(gone, 1), "lost_workers": application.lost_workers()}
-        finally:
-            application.at_the_end.close()
 
     def relay(self, directory):
         everywhere = os.sched_getaffinity(0)
         os.sched_setaffinity(0, {1})  # The clients must not wait for the processor of the application.
-        application = Application(self.options, directory, "relay", [f"--lambda-dispatcher.burst.base-concurrency={FULL}"], core=0)
-        try:
+        with Application(self.options, directory, "relay", [f"--lambda-dispatcher.burst.base-concurrency={FULL}"], core=0) as application:
+            application.callback(os.sched_setaffinity, 0, everywhere)
             p99s = {}
             sent = []
             for path in ("/sleep?millis=200", "/burn-base?millis=200"):
@@ -181,9 +178,6 @@ class Saturation(Driver):
                 p99s[path] = p99([answer for answer in answers if role(answer) == "worker"])
             return {"sent": len(sent), "lost": problems_of(sent), "p99": p99s,
                     "relayed": sum(role(answer) == "worker" for answer in sent), "lost_workers": application.lost_workers()}
-        finally:
-            application.at_the_end.close()
-            os.sched_setaffinity(0, everywhere)
 
     def meta(self):
         return {"processors": PROCESSORS, "kinds": {name: kind._asdict() for name, kind in KINDS.items()}}

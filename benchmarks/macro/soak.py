@@ -74,7 +74,7 @@ class Soak(Driver):
             "memory": columns(memory, ("at", "dispatcher_mib", "worker_mib", "heap_mib")),
         }
         result["growth"] = {name: growth([sample[name] for sample in memory]) for name in ("dispatcher_mib", "worker_mib")}
-        result["failures"] = failures(result, options.growth)
+        result["failures"] = list(failures(result, options.growth))
         return [result]
 
     def meta(self):
@@ -142,16 +142,14 @@ def growth(samples):
 
 def failures(result, growth_allowed):
     """The reasons why the soak has failed; empty if it has passed."""
-    found = []
     total = result["total"]
     if total["errors"]:
-        found.append(f"{total['errors']} of {total['answered'] + total['errors']} requests failed")
+        yield f"{total['errors']} of {total['answered'] + total['errors']} requests failed"
     if total["rate"] < RATE_KEPT * result["offered_rate"]:
-        found.append(f"{total['rate']:.0f} requests/s were answered of {result['offered_rate']:.0f} offered")
+        yield f"{total['rate']:.0f} requests/s were answered of {result['offered_rate']:.0f} offered"
     for name, ratio in result["growth"].items():
         if ratio is not None and ratio > 1 + growth_allowed:
-            found.append(f"{name}: the last third is {ratio:.2f} times the second")
-    return found
+            yield f"{name}: the last third is {ratio:.2f} times the second"
 
 
 if __name__ == "__main__":
