@@ -293,8 +293,7 @@ def attack(demo, names, seconds, afterwards=0):
         "p50": quantile(pings, 0.5) if pings else None, "p99": quantile(pings, 0.99) if pings else None,
         "max": pings[-1] if pings else None, "again": max(bad, default=0), "launches": launches, "lost": lost,
         "protections": {name: int(times) for name, times in sorted(change.items())}, "rss_before": rss_before,
-        "rss_max": max(memory, default=0), "memory": memory,
-    }
+        "rss_max": max(memory, default=0), "memory": memory}
 
 
 def drain(items, take):
@@ -348,8 +347,7 @@ class Attacks(Driver):
         "jvm_flags": ("", "adds flags to the dispatcher's JVM"),
         "dispatcher": (ROOT / "dispatcher", "runs the launch script of another checkout, for comparison"),
         "launches": (0, "maximum of worker launches that an attack by unfinished requests may cause"),
-        "p99": (50.0, "maximum p99 of /ping in ms"),
-    }
+        "p99": (50.0, "maximum p99 of /ping in ms")}
 
     @classmethod
     def arguments(cls, parser):

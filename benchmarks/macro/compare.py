@@ -53,8 +53,7 @@ class Compare(Driver):
         "bound": (float, "exit with 1 if an interval lies wholly above this ratio"),
         "setting": ([], "NAME=VALUE: a setting of the checked out dispatcher; may be repeated"),
         "workers": (1, "workers of each dispatcher"),
-        "worker_tls": (False, "TLS between the checked out dispatcher and its worker"),
-    }
+        "worker_tls": (False, "TLS between the checked out dispatcher and its worker")}
 
     @classmethod
     def arguments(cls, parser):

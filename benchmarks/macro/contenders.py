@@ -214,8 +214,7 @@ class LambdaDispatcher(Contender):
             "admin-port": free_port(), "shutdown-delay": "0", "function-launcher": "external",
             # The worker chooses these numbers. The settings are the maximum that a dispatcher accepts.
             "function-worker-concurrency": "64000 connections 64",
-            **self.flags,
-        }
+            **self.flags}
 
     def start(self, run):
         command = [self.java, *self.jvm_flags, "-cp", self.class_path, "io.lambdadispatcher.server.Main", "serve", *arguments(self.settings())]

@@ -136,8 +136,7 @@ class Dispatcher:
             "workers-port": f"127.0.0.1:{self.workers}", "function-launcher": "local", "function-min-workers": 2, "function-max-workers": 4,
             "function-handler": DEMO_HANDLER, "function-worker-concurrency": 20, "event-loops": 1,
             "local-jvm-flags": "-Xmx64m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "function-launch-timeout": "60s", "shutdown-delay": "0",
-            "workers-secret": SECRET, "admin-token": TOKEN, **settings,
-        }
+            "workers-secret": SECRET, "admin-token": TOKEN, **settings}
         self.file.write_text("function.queue-timeout: 10s\n")
 
     def command(self):
@@ -592,8 +591,7 @@ def summary(scene, cause):
         "sent": sum(answer.planned >= scene.began for answer in scene.load.answers), "lost": len(losses),
         "losses": sorted(set(losses))[:5], "recovery_seconds": recovery(scene.load.answers, scene.began),
         "line": shortened(wanted[0]) if wanted else None,
-        "other_lines": [shortened(line) for line in lines if line not in wanted][:8],
-    }
+        "other_lines": [shortened(line) for line in lines if line not in wanted][:8]}
 
 
 def shortened(line):

@@ -70,8 +70,7 @@ class Load:
             *(word for field in fields for word in ("-H", field)),
             *(["-d", str(body)] if body else []),
             f"--log-file={self.log}",
-            f"{'https' if shape.tls else 'http'}://127.0.0.1:{port}{scenario.path}",
-        ]
+            f"{'https' if shape.tls else 'http'}://127.0.0.1:{port}{scenario.path}"]
         try:
             printed = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
         except subprocess.TimeoutExpired:

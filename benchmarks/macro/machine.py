@@ -119,8 +119,7 @@ def meta(java, flags, **more):
         "kernel": platform.release(),
         "command": command_line(sys.argv),
         "load_average": os.getloadavg(),
-        **more,
-    }
+        **more}
 
 
 def certificate(directory):

@@ -45,8 +45,7 @@ def measure(contender, scenario, requests, directory, shape=None):
     sample = {
         "requests": requests, "requests_per_second": load.rate, "errors": load.errors(scenario),
         "cpu_micros": micros(spent.seconds()), "user_micros": micros(spent.user), "system_micros": micros(spent.system),
-        "core_share": spent.seconds() / elapsed, "latency_millis": load.latencies_millis(),
-    }
+        "core_share": spent.seconds() / elapsed, "latency_millis": load.latencies_millis()}
     if contender.is_java():
         sample["threads"] = java_threads(spent, micros)
         sample["allocated_bytes"] = (allocated_after - allocated_before) / requests

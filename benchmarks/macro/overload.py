@@ -119,8 +119,7 @@ def summary(answers, start, end, capacity):
         "goodput_of_capacity": round(len(good) / (end - start) / capacity, 3),
         **{f"{name}_good": share([each for each in during if each.what == i]) for i, name in enumerate(PRIORITIES)},
         "recovery_seconds": round(max([0, *(planned - end for planned in bad)]), 2),
-        "refused": collections.Counter(answer.fields.get("x-failure", answer.problem) for answer in during if answer.problem),
-    }
+        "refused": collections.Counter(answer.fields.get("x-failure", answer.problem) for answer in during if answer.problem)}
 
 
 class Overload(Driver):

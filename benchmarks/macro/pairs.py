@@ -45,8 +45,7 @@ def compare(pairs, starts=1):
     return {
         "pairs": len(pairs), "starts": starts, "first_cpu_micros": statistics.median(steady_micros(first) for first, _ in pairs),
         "second_cpu_micros": statistics.median(steady_micros(second) for _, second in pairs),
-        "ratio": mean, "ratio_low": low, "ratio_high": high,
-    }
+        "ratio": mean, "ratio_low": low, "ratio_high": high}
 
 
 def interval(values):

@@ -60,19 +60,16 @@ class Results:
 
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
-        self.reports = []
-        for file in sorted(self.directory.glob("*.json")):
-            report = json.loads(file.read_text())
-            if isinstance(report, dict) and "meta" in report and "results" in report:
-                self.reports.append((file, {**report, "file": file.name}))
-        self.reports.sort(key=lambda pair: pair[1]["meta"]["taken"], reverse=True)
+        files = [file for file in sorted(self.directory.glob("*.json")) if file.name != TARGETS_FILE]
+        reports = [{**json.loads(file.read_text()), "file": file.name} for file in files]
+        self.reports = sorted(reports, key=lambda report: report["meta"]["taken"], reverse=True)
 
     def of(self, driver):
-        return [(file, report) for file, report in self.reports if file.name.startswith(driver)]
+        return [report for report in self.reports if report["file"].startswith(driver)]
 
     def with_rows(self, driver, key=None, value=None):
         """Each report of a driver that has rows like these, and the rows, newest first."""
-        for _, report in self.of(driver):
+        for report in self.of(driver):
             rows = [row for row in report["results"] if key is None or row.get(key) == value]
             if rows:
                 yield report, rows
@@ -490,7 +487,7 @@ SUMMARY = (
 
 def jmh_section(results, drawn):
     exchanges, others = [], {}
-    for _, report in results.of("jmh"):
+    for report in results.of("jmh"):
         jdk = f"JDK {feature(report['meta'].get('jdk', '?'))}. {from_line(report)}"
         ours = [row for row in report["results"] if "ExchangeBenchmark" in row["benchmark"]]
         exchanges += [jdk, exchange_table(ours), *exchange_lesson(ours)] if ours else []
@@ -583,14 +580,14 @@ def uncertainty(row):
 
 
 def runs_section(results):
-    metas = [report["meta"] for _, report in results.reports]
+    metas = [report["meta"] for report in results.reports]
     machines = {f"{meta['cpu']}, {meta['cores']} cores, Linux {meta['kernel']}" for meta in metas}
     drivers, cells = {}, []
-    for file, report in sorted(results.reports, key=lambda pair: pair[0].name):
-        meta = report["meta"]
-        drivers.setdefault(" ".join(meta.get("flags", [])) or "–", set()).add(file.stem.partition("-")[0])
+    for report in sorted(results.reports, key=lambda report: report["file"]):
+        meta, file = report["meta"], report["file"]
+        drivers.setdefault(" ".join(meta.get("flags", [])) or "–", set()).add(re.match(r"\w+", file).group())
         cells.append([
-            f"[{file.name}]({file.name})", meta["taken"][:16].replace("T", " "), f"{meta['commit'][:12]}{' with changes' if meta['dirty'] else ''}",
+            f"[{file}]({file})", meta["taken"][:16].replace("T", " "), f"{meta['commit'][:12]}{' with changes' if meta['dirty'] else ''}",
             re.sub(r".*?(\d+\.[^ )]*).*", r"\1", meta["jdk"]), f"`{meta['command']}`"])
     flags = [f"- JVM flags for {', '.join(sorted(names))}: `{found}`" for found, names in sorted(drivers.items())]
     return ["## Runs", f"Machine: {'; '.join(sorted(machines))}.", "\n".join(flags), table("results | measured, UTC | commit | JDK | command", cells)]

@@ -46,8 +46,7 @@ def figure(rows=1, columns=1, height=HEIGHT, **more):
 
     pyplot.rcParams.update({
         "font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e6e6e6",
-        "axes.axisbelow": True, "axes.titlelocation": "left", "legend.frameon": False,
-    })
+        "axes.axisbelow": True, "axes.titlelocation": "left", "legend.frameon": False})
     return pyplot.subplots(rows, columns, figsize=(WIDTH, height), dpi=DPI, constrained_layout=True, **more)
 
 

@@ -201,8 +201,7 @@ class Process:
                 cwd=ROOT,
                 # Ctrl-C must reach only the script, which then ends its children in order. With a session for each process, the kernel
                 # would share a core between sessions (autogroup), and ignore priorities.
-                preexec_fn=os.setpgrp,
-            )
+                preexec_fn=os.setpgrp)
         _running.append(self)
 
     @property

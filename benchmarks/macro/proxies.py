@@ -44,8 +44,7 @@ class Proxies(Driver):
                         "the same rounds; may be repeated"),
         "profile": (str, "prefix of files: writes PREFIX-<scenario>.html and .collapsed"),
         "profile_event": ("cpu", "event of async-profiler: cpu, ctimer, alloc, ..."),
-        "available": (False, "leaves out programs that are not installed or built, instead of failing; also runs on one core"),
-    }
+        "available": (False, "leaves out programs that are not installed or built, instead of failing; also runs on one core")}
     quick = {"rounds": 1, "seconds": 0.1, "warm_up": 0.1, "jvm_warm_up": 0.5, "gateway_warm_up": 0.5, "latency_rounds": 1, "latency_seconds": 0.3}
 
     @classmethod
@@ -101,11 +100,9 @@ class Proxies(Driver):
         return [
             {
                 "contender": contender.name, "scenario": scenario.name, **summary(self.loads.samples[contender, scenario]),
-                "rss_mib": rss_mib[contender], "latency": latency_summary(self.latencies[contender, scenario]),
-            }
+                "rss_mib": rss_mib[contender], "latency": latency_summary(self.latencies[contender, scenario])}
             for scenario in self.scenarios
-            for contender in self.contenders
-        ]
+            for contender in self.contenders]
 
     def measure_latencies(self):
         seconds = self.options.latency_seconds
@@ -152,8 +149,7 @@ class Proxies(Driver):
     def meta(self):
         return {
             "jvms": {c.name: [machine.jdk_version(c.java), *c.jvm_flags] for c in self.contenders if c.is_java()},
-            "load": f"h2load -c {CONNECTIONS} -m {STREAMS}, {machine.version('h2load', '--version')}",
-        }
+            "load": f"h2load -c {CONNECTIONS} -m {STREAMS}, {machine.version('h2load', '--version')}"}
 
     def show(self, report):
         notes = report["meta"]["contenders"]
@@ -185,8 +181,7 @@ def latency_summary(samples):
         "offered_rate": samples[0]["offered_rate"], "rate": statistics.median(sample["rate"] for sample in samples),
         "errors": sum(sample["errors"] for sample in samples),
         "reached": 2 * sum(sample["reached"] for sample in samples) > len(samples),
-        "latency_millis": medians(sample["latency_millis"] for sample in samples),
-    }
+        "latency_millis": medians(sample["latency_millis"] for sample in samples)}
     added = [sample["added_millis"] for sample in samples if "added_millis" in sample]
     if 2 * len(added) > len(samples):
         found["added_millis"] = medians(added)

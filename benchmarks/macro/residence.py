@@ -134,8 +134,7 @@ class Residence(Driver):
         return {
             **{name: found[name] for name in ("rate", "errors", "reached", "core_share")}, "requests": len(nanos), "incomplete": incomplete,
             "residence_millis": {name: round(quantile(nanos, share) / 1e6, 3) for name, share in PERCENTILES.items()},
-            "client_millis": {name: found["latency_millis"][name] for name in PERCENTILES},
-        }
+            "client_millis": {name: found["latency_millis"][name] for name in PERCENTILES}}
 
     def show(self, report):
         print(rows(report["results"], report["meta"]["contenders"]))

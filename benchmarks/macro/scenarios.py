@@ -52,16 +52,14 @@ ROWS = [
     Row("s3-image", "GET S3 image, 168,161 B, warm", "/s3/image", None, "warm", 100, 1000, "452 rps, 188 ms", "457 rps, 202 ms", S3),
     Row(
         "scale-up", "GET S3 image, scale-up: 2 warm of 20 workers, 10 warm of 100 environments", "/s3/image", None, "growing", 100, 1000,
-        "81 rps, 1,167 ms, max 2.7 s", "98 rps, 873 ms, max 8.8 s", f"{S3}, and {COLD}", "from-few",
-    ),
+        "81 rps, 1,167 ms, max 2.7 s", "98 rps, 873 ms, max 8.8 s", f"{S3}, and {COLD}", "from-few"),
     Row("s3-image-c10", "GET S3 image, 2 workers, 10 environments", "/s3/image", None, "few", 10, 1000, "52 rps, 185 ms", "193 rps, 50 ms", S3),
     Row("image", "GET local image, 168,161 B", IMAGE, None, "warm", 100, 1000, "644 rps, 133 ms", "480 rps, 197 ms"),
     Row("echo", "POST `/echo`, 168,161 B", "/echo", "image", "warm", 100, 1000, "320 rps, 286 ms", "242 rps, 397 ms"),
     Row("echo-large", "POST `/echo`, 9,365,076 B", "/echo", "large", "warm", 10, 60, "6.2 rps, 1,532 ms", "impossible"),
     Row(
         "timeouts", "200 rps, one handler timeout in 326", "/sometimes", None, "hanging", 20, 12_000,
-        "60,000 requests, 184 timeouts, 4 failures", "", f"{COLD}. The function has a timeout of 3 s", "constant",
-    ),
+        "60,000 requests, 184 timeouts, 4 failures", "", f"{COLD}. The function has a timeout of 3 s", "constant"),
     Row("json", "inference, JSON, 12 B", "/inference/json", "features.json", "warm", 100, 1000, "404 rps", ""),
     Row("json-c200", "inference, JSON, 12 B", "/inference/json", "features.json", "many", 200, 5000, "476 rps", ""),
     Row("protobuf", "inference, protobuf, 7 B", "/inference/protobuf", "features.pb", "warm", 100, 1000, "394 rps", ""),
@@ -116,8 +114,7 @@ class Side:
             "admin": {"port": self.admin_port},
             "shutdown": {"delay": "0"},
             "aws": {"region": "us-east-1", "endpoint": f"http://127.0.0.1:{self.lambda_port}"},
-            "functions": [{"name": pool.name, "header": f"x-function: {pool.name}", "lambda": pool.name, **self.mode(pool)} for pool in POOLS],
-        }
+            "functions": [{"name": pool.name, "header": f"x-function: {pool.name}", "lambda": pool.name, **self.mode(pool)} for pool in POOLS]}
 
     def mode(self, pool):
         if not self.has_workers:
@@ -163,8 +160,7 @@ class Side:
         return {
             "rps": float(re.search(r"Requests/sec:\s+([\d.]+)", printed).group(1)), "avg_ms": millis("Average:"),
             "p50_ms": millis("50% in"), "p99_ms": millis("99% in"), "max_ms": millis("Slowest:"), "sent": sent,
-            "errors": sent - statuses.get(200, 0), "statuses": statuses,
-        }
+            "errors": sent - statuses.get(200, 0), "statuses": statuses}
 
     def constant(self, row, connections, requests):
         """Uses h2load: each request is due at its time, even if earlier ones have not ended. Latencies are of responses with 200."""
@@ -180,8 +176,7 @@ class Side:
         return {
             "rps": (len(sent) - 1) / (max(starts) - min(starts)) * 1e6, "avg_ms": statistics.fmean(micros) / 1000,
             "p50_ms": quantile(0.5), "p99_ms": quantile(0.99), "max_ms": micros[-1] / 1000, "sent": requests,
-            "time_outs": timed_out, "errors": requests - len(micros) - timed_out, "statuses": dict(statuses),
-        }
+            "time_outs": timed_out, "errors": requests - len(micros) - timed_out, "statuses": dict(statuses)}
 
 
 def media_type(row):
@@ -197,8 +192,7 @@ class Scenarios(Driver):
         "cold_start_millis": (2000.0, "median time of a cold start"),
         "s3_millis": (45.0, "median response time of S3"),
         "service_millis": (4.0, "median response time of the database"),
-        "round_trip_millis": (1.5, "round-trip time to the database"),
-    }
+        "round_trip_millis": (1.5, "round-trip time to the database")}
     quick = {"rounds": 1, "scale": 0.05, "cold_start_millis": 200.0, "warm_up": 0.0, "jvm_warm_up": 0.0}
 
     def jvm(self, *arguments):
@@ -237,8 +231,7 @@ class Scenarios(Driver):
         values = [round(draw.gauss(0, 1), 4) for _ in keys]
         contents = {
             "image": content, "large": random.Random(LARGE_BYTES).randbytes(LARGE_BYTES),
-            "features.json": json.dumps({"keys": keys, "values": values}).encode(), "features.pb": protobuf(keys, values),
-        }
+            "features.json": json.dumps({"keys": keys, "values": values}).encode(), "features.pb": protobuf(keys, values)}
         self.files = {name: self.directory / name for name in contents}
         for name, content in contents.items():
             self.files[name].write_bytes(content)
@@ -259,8 +252,7 @@ class Scenarios(Driver):
             "rps_ratio": dispatch["rps"] / direct["rps"] if direct else None,
             "avg_ratio": dispatch["avg_ms"] / direct["avg_ms"] if direct else None,
             "published": {"dispatch": row.dispatch or None, "direct": row.direct or None},
-            "simulated": row.simulated.format(**vars(self.options)) or None,
-        }
+            "simulated": row.simulated.format(**vars(self.options)) or None}
 
     def same_bytes(self, row):
         """Checks that both sides return the same bytes. @return the sides that can, SHA-256 and size, and why the other side cannot"""

@@ -86,8 +86,7 @@ class Smallest(Driver):
         "prepare": (pathlib.Path, "only makes the directory of an image, here"),
         "processors": (0.25, "limit of processor time"),
         "memory": (512, "limit of memory in MiB"),
-        "start_only": (False, "ends each run when the dispatcher is ready"),
-    }
+        "start_only": (False, "ends each run when the dispatcher is ready")}
 
     @classmethod
     def verify(cls, options):

@@ -37,8 +37,7 @@ class Soak(Driver):
         "rate": (float, "requests per second, instead of a share of the maximum"),
         "nice": (0, "priority of all processes, as for nice(1)"),
         "growth": (0.1, "allowed growth of memory"),
-        "peak_seconds": (10.0, "measures the maximum for this time"),
-    }
+        "peak_seconds": (10.0, "measures the maximum for this time")}
     quick = {"minutes": 0.1, "load": 0.2, "warm_up": 2.0, "peak_seconds": 1.0, "growth": 10.0}
 
     @classmethod
@@ -71,8 +70,7 @@ class Soak(Driver):
             "name": "soak", "minutes": options.minutes, "mix": {scenario.name: weight for scenario, weight in MIX.items()},
             "peak_rate": peak, "offered_rate": rate, "total": total, "core_share": spent / (options.minutes * 60),
             "cpu_micros": spent * 1e6 / max(1, total["answered"]), "windows": columns(self.windows, ("at", "p50", "p99", "max")),
-            "memory": columns(memory, ("at", "dispatcher_mib", "worker_mib", "heap_mib")),
-        }
+            "memory": columns(memory, ("at", "dispatcher_mib", "worker_mib", "heap_mib"))}
         result["growth"] = {name: growth([sample[name] for sample in memory]) for name in ("dispatcher_mib", "worker_mib")}
         result["failures"] = list(failures(result, options.growth))
         return [result]

@@ -479,8 +479,7 @@ class PerformanceTest(unittest.TestCase):
         _, text, _ = performance.summary_section(self.results())
         self.assertEqual(text.splitlines(), [
             "- **Targets:** 0 of 1 are met in each of the newest 5 runs. Not met: CPU per `/ping` ÷ HAProxy h2→h2c (met in no run).",
-            "- **A small request:** the CPU time is 1.25 times that of HAProxy h2→h2c.",
-        ])
+            "- **A small request:** the CPU time is 1.25 times that of HAProxy h2→h2c."])
 
     def test_lesson_of_body_sizes_leaves_small_bodies_out(self):
         row = lambda size, cpu: {"bytes": size, "cpu_micros": cpu, "allocated_bytes": 4000}
@@ -502,8 +501,7 @@ class PerformanceTest(unittest.TestCase):
         self.assertEqual(table, [
             "| 4 | 5.0 (1,000) | – | 1.0 (1,000) | **5.0** |",
             "| 1,024 | 9.0 (1,000) | – | – | – |",
-            "| 9,365,076 | – | – | 2.0 (1,000) | – |",
-        ])
+            "| 9,365,076 | – | – | 2.0 (1,000) | – |"])
 
 
 class StoredResultsTest(unittest.TestCase):
@@ -865,8 +863,7 @@ class PlotsTest(unittest.TestCase):
         rows = {
             "proxies": proxied, "latency": proxied, "size": sweep, "concurrency": sweep, "workers": [workers_row(name, count) for name in ("dispatcher", "nghttpx") for count in (1, 10)],
             "jvm": [{**row, "point": "JDK 17"} for row in sweep],
-            "soak": [{"offered_rate": 10, "total": {"errors": 0, "answered": 9}, "windows": windows, "memory": memory}],
-        }
+            "soak": [{"offered_rate": 10, "total": {"errors": 0, "answered": 9}, "windows": windows, "memory": memory}]}
         self.assertEqual(set(rows), set(plots.SOURCES))
         with tempfile.TemporaryDirectory() as directory:
             for kind, found in rows.items():

@@ -41,8 +41,7 @@ class Workers(Driver):
     own = {
         "counts": ("1,10,100,500", "numbers of workers"),
         "fronts": ("h2", f"protocols of the clients, some of {','.join(FRONTS)}"),
-        "rate": (10_000.0, "requests per second of the constant rate"),
-    }
+        "rate": (10_000.0, "requests per second of the constant rate")}
 
     @classmethod
     def verify(cls, options):
