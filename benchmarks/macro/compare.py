@@ -87,8 +87,8 @@ class Compare(Driver):
         samples = []
         kind = type("Workers", (Crowd,), {"count": self.options.workers}) if self.options.workers > 1 else LambdaDispatcher
         for number in range(self.options.processes):
-            ours = kind(self.java, self.flags, variant=f"ours-{number}")
-            theirs = of_commit(kind, self.tree)(self.java, self.flags, variant=f"other-{number}")
+            ours = kind(self, f"ours-{number}")
+            theirs = of_commit(kind, self.tree)(self, f"other-{number}")
             ours.flags.update(self.options.settings)
             ours.worker_tls = self.options.worker_tls
             both = [theirs, ours] if number % 2 else [ours, theirs]

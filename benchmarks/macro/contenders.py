@@ -176,11 +176,11 @@ GATEWAYS = {
 class JvmGateway(Contender):
     """A gateway on one event loop."""
 
-    def __init__(self, name, java, jvm_flags):
+    def __init__(self, run, name):
         title, library, self.main_class, self.arguments = GATEWAYS[name]
         super().__init__(name, f"{title} {machine.gateway_library(library)}, h2→h1")
-        self.java = java
-        self.jvm_flags = jvm_flags
+        self.java = run.java
+        self.jvm_flags = run.flags
 
     def start(self, run):
         # The default of Spring's gateway is at least four event loops, even on one core.
@@ -190,13 +190,16 @@ class JvmGateway(Contender):
 
 
 class LambdaDispatcher(Contender):
-    """The dispatcher with one event loop by default, and one worker process with the demo routes."""
+    """
+    The dispatcher with one event loop by default, and one worker process with the demo routes. It has the JVM and the flags of the run, or another
+    JVM, and more flags.
+    """
 
-    def __init__(self, java, jvm_flags, worker_flags=(), worker_shape=(1, 100), variant=None, note=None):
+    def __init__(self, run, variant=None, worker_shape=(1, 100), java=None, more_flags=(), note=None):
         super().__init__(f"dispatcher-{variant}" if variant else "dispatcher", note or f"Lambda Dispatcher, {variant or 'h2→worker streams'}")
-        self.java = java
-        self.jvm_flags = jvm_flags
-        self.worker_flags = worker_flags
+        self.java = java or run.java
+        self.jvm_flags = run.jvm_flags(self.java, *more_flags)
+        self.worker_flags = getattr(run.options, "worker_flags", "").split()
         self.worker_shape = worker_shape
         self.class_path = machine.SERVER_CLASS_PATH
         self.worker_port = free_port()

@@ -51,7 +51,7 @@ class Observation(Driver):
 
     def page(self):
         options = self.options
-        dispatcher = Crowd(self.java, self.flags, variant="page")
+        dispatcher = Crowd(self, "page")
         dispatcher.count = options.workers
         admin = free_port()
         dispatcher.flags["admin-port"] = admin
@@ -99,7 +99,7 @@ class Observation(Driver):
 
         with stand_in(collect) as port:
             for number in range(options.processes):
-                dispatcher = LambdaDispatcher(self.java, self.flags, variant=f"traces-{ratio}-{number}")
+                dispatcher = LambdaDispatcher(self, f"traces-{ratio}-{number}")
                 settings = self.directory / f"{dispatcher.name}.yaml"
                 settings.write_text(f"tracing.ratio: {ratio}\n")
                 dispatcher.flags.update({"config": settings, "tracing-endpoint": f"http://127.0.0.1:{port}/v1/traces"})

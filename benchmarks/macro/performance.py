@@ -78,6 +78,10 @@ class Results:
         """The newest report that has rows like these, and the rows. (None, []) if none has."""
         return next(self.with_rows(driver, key, value), (None, []))
 
+    def newest_of_each(self, driver, key, values):
+        """Each of these values that was measured, with the newest report and its rows."""
+        return [(value, report, rows) for value in values for report, rows in [self.newest(driver, key, value)] if report]
+
     def runs(self, driver, key, value):
         """The matching rows of each report with the same commit as the newest one, newest first."""
         found = list(self.with_rows(driver, key, value))
@@ -89,7 +93,7 @@ class Results:
         return json.loads(file.read_text()) if file.exists() else []
 
     def proxies(self):
-        return [row for scenario in SCENARIOS for row in self.newest("proxies", "scenario", scenario.name)[1]]
+        return [row for _, _, rows in self.newest_of_each("proxies", "scenario", [scenario.name for scenario in SCENARIOS]) for row in rows]
 
     def proxy_runs(self, scenario):
         """For each run, its rows by contender."""
@@ -275,13 +279,12 @@ def from_line(report):
 
 def proxies_section(results, drawn):
     parts = []
-    for scenario, what in PROXIED.items():
-        report, rows = results.newest("proxies", "scenario", scenario)
-        if report:
-            parts += [f"### {scenario}", f"{what} {from_line(report)}", proxies.cpu_table(scenario, rows, report["meta"]["contenders"])]
-            if any(row["latency"] for row in rows):
-                parts.append(proxies.latency_table(scenario, rows, report["meta"]["contenders"]))
-            parts += proxies_lesson(rows)
+    for scenario, report, rows in results.newest_of_each("proxies", "scenario", PROXIED):
+        notes = report["meta"]["contenders"]
+        parts += [f"### {scenario}", f"{PROXIED[scenario]} {from_line(report)}", proxies.cpu_table(scenario, rows, notes)]
+        if any(row["latency"] for row in rows):
+            parts.append(proxies.latency_table(scenario, rows, notes))
+        parts += proxies_lesson(rows)
     shown = plot(drawn, "proxies", "CPU time per request") + plot(drawn, "latency", "Latency at the same rate for all proxies")
     return ["## Beside other proxies", PROXIES_TEXT, *shown, *parts] if parts else []
 
@@ -339,11 +342,8 @@ the median of ten rounds, which alternate between the proxies, and the lowest an
 
 def workers_section(results, drawn):
     parts = []
-    for front, title in FRONTS.items():
-        report, rows = results.newest("workers", "front", front)
-        if report is None:
-            continue
-        parts += [f"### {title}", from_line(report)]
+    for front, report, rows in results.newest_of_each("workers", "front", FRONTS):
+        parts += [f"### {FRONTS[front]}", from_line(report)]
         parts += plot(drawn, "workers", "CPU time per request against the number of workers") if front == "h2" else []
         for load, heading in workers.LOADS.items():
             found = [row for row in rows if load in row]
@@ -376,10 +376,8 @@ def workers_lesson(rows):
 
 def sweeps_section(results, drawn):
     parts = []
-    for name, (title, what, lesson) in SWEEPS.items():
-        report, rows = results.newest("sweeps", "sweep", name)
-        if report is None:
-            continue
+    for name, report, rows in results.newest_of_each("sweeps", "sweep", SWEEPS):
+        title, what, lesson = SWEEPS[name]
         parts += [f"### {title}", f"{what} {from_line(report)}", *plot(drawn, name, title), sweeps.rows(name, rows), lesson(rows)]
     return ["## Sweeps", SWEEPS_TEXT, *parts] if parts else []
 

@@ -121,9 +121,16 @@ def line(axes, points, values, colour=OURS, label=None, **more):
     axes.plot(points, values, color=colour, marker="o", ms=3, lw=1.2, label=label, **more)
 
 
+def pair(xlabel):
+    drawn, axes = figure(1, 2, 2.8)
+    for each in axes:
+        each.set(xscale="log", xlabel=xlabel)
+    return drawn, *axes
+
+
 def size(rows):
     rows = [row for row in rows if row["point"] > 0]
-    drawn, (left, right) = figure(1, 2, 2.8)
+    drawn, left, right = pair("bytes of the body")
     sizes = [row["point"] for row in rows]
     line(left, sizes, [row["cpu_micros"] for row in rows])
     left.set(yscale="log", ylabel="CPU µs a request")
@@ -131,13 +138,11 @@ def size(rows):
     line(right, sizes, [row["requests_per_second"] * row["point"] / 1e6 for row in rows], OURS, "MB/s each way")
     right.set_ylim(bottom=0)
     right.legend()
-    for axes in (left, right):
-        axes.set(xscale="log", xlabel="bytes of the body")
     return drawn
 
 
 def concurrency(rows):
-    drawn, (left, right) = figure(1, 2, 2.8)
+    drawn, left, right = pair("requests at once")
     points, micros = [row["point"] for row in rows], [row["cpu_micros"] for row in rows]
     spread = [[row["cpu_micros"] - row["cpu_micros_lowest"] for row in rows], [row["cpu_micros_highest"] - row["cpu_micros"] for row in rows]]
     left.errorbar(points, micros, color=OURS, marker="o", ms=3, lw=1.2, capsize=2, yerr=spread)
@@ -148,8 +153,6 @@ def concurrency(rows):
     right.set_ylabel("ms")
     right.legend()
     right.set_yscale("log")
-    for axes in (left, right):
-        axes.set(xscale="log", xlabel="requests at once")
     return drawn
 
 

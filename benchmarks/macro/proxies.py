@@ -69,20 +69,16 @@ class Proxies(Driver):
 
     def contender(self, name):
         if name in GATEWAYS:
-            return JvmGateway(name, self.java, self.flags)
-        return {**PROXIES, "direct": Direct, "nginx": Nginx, "dispatcher": lambda: self.dispatcher(self.java)}[name]()
+            return JvmGateway(self, name)
+        dispatcher = lambda: LambdaDispatcher(self, worker_shape=worker_shape(self.options.worker_streams))
+        return {**PROXIES, "direct": Direct, "nginx": Nginx, "dispatcher": dispatcher}[name]()
 
     def variant(self, text):
         found = re.fullmatch(r"([\w.-]+)=(?:@(\S+)\s*)?(?:(\d+x\d+)\s*)?(.*)", text)
         if not found:
             raise Failure(f"--variant '{text}': expected NAME=FLAGS, NAME=@JDK FLAGS or NAME=1x100 FLAGS")
         name, jdk, shape, more = found.groups()
-        return self.dispatcher(machine.java_of(jdk) if jdk else self.java, shape, more.split(), name)
-
-    def dispatcher(self, java, shape=None, more_flags=(), variant=None):
-        return LambdaDispatcher(
-            java, self.jvm_flags(java, *more_flags), self.options.worker_flags.split(),
-            worker_shape(shape or self.options.worker_streams), variant)
+        return LambdaDispatcher(self, name, worker_shape(shape or self.options.worker_streams), jdk and machine.java_of(jdk), more.split())
 
     def execute(self):
         machine.build(any(isinstance(c, LambdaDispatcher) for c in self.contenders))

@@ -16,9 +16,9 @@ import os
 import statistics
 import time
 
-import contenders
 import machine
 import plots
+from contenders import LambdaDispatcher, heap_used_mib
 from driver import Driver, table
 from load import ECHO, IMAGE, PING, ConstantRate
 from processes import Failure, await_that, progress, sampled
@@ -50,7 +50,7 @@ class Soak(Driver):
         options = self.options
         self.windows = []
         machine.build()
-        dispatcher = contenders.LambdaDispatcher(self.java, self.flags, options.worker_flags.split())
+        dispatcher = LambdaDispatcher(self)
         dispatcher.start(self)
         generator = ConstantRate(self.java, self.directory)
         progress(f"warming up for {options.warm_up:g} s")
@@ -119,7 +119,7 @@ def rows(results):
 def memory_of(dispatcher, started, with_heap):
     sample = {"at": round(time.monotonic() - started, 1), "dispatcher_mib": dispatcher.process.rss_mib(), "worker_mib": dispatcher.worker.rss_mib()}
     try:
-        return {**sample, "heap_mib": contenders.heap_used_mib(dispatcher.java, dispatcher.process.pid)} if with_heap else sample
+        return {**sample, "heap_mib": heap_used_mib(dispatcher.java, dispatcher.process.pid)} if with_heap else sample
     except Failure as failure:
         progress(f"no heap figure: {failure}")
         return sample

@@ -32,9 +32,6 @@ class Sweeps(Driver):
         "jvm_flags": machine.DISPATCHER_FLAGS, "worker_flags": "-Xmx512m -XX:+UseSerialGC"}
     quick = {"rounds": 1, "seconds": 0.3, "warm_up": 0.1, "worker_warm_up": 0.5, "jvm_warm_up": 0.5}
 
-    def dispatcher(self, name, shape=(1, 100), java=None, more_flags=()):
-        return LambdaDispatcher(java or self.java, self.jvm_flags(java or self.java, *more_flags), self.options.worker_flags.split(), shape, name)
-
     def some(self, points):
         """All points; with --quick only the first and the last."""
         return (points[0], points[-1]) if self.options.quick else points
@@ -69,7 +66,7 @@ class Sweeps(Driver):
                          f"p99 {found['p99_millis']:.1f} ms, {found['rss_mib']:.0f} MiB, {found['errors']} errors")
 
     def warmed(self, name, shape=(1, 100), scenario=PING):
-        dispatcher = self.start(self.dispatcher(name, shape))
+        dispatcher = self.start(LambdaDispatcher(self, name, shape))
         warm(dispatcher, scenario, self.directory, self.options.jvm_warm_up, self.options.seconds)
         return dispatcher
 
@@ -105,7 +102,7 @@ class Sweeps(Driver):
         points = {}
         for where, core in (("core 0", PROXY_CORE), ("all cores", None)):
             for count in (1, 2):
-                dispatcher = self.dispatcher(f"loops-{count}-{where.replace(' ', '-')}", (2, 50))
+                dispatcher = LambdaDispatcher(self, f"loops-{count}-{where.replace(' ', '-')}", (2, 50))
                 dispatcher.flags["event-loops"] = count
                 dispatcher.core = core
                 points[f"{count} on {where}"] = self.start(dispatcher)
@@ -113,8 +110,8 @@ class Sweeps(Driver):
 
     def tls(self):
         certificate, key = machine.certificate(self.directory)
-        plain = self.start(self.dispatcher("plain"))
-        secured, both = self.dispatcher("tls"), self.dispatcher("tls-both")
+        plain = self.start(LambdaDispatcher(self, "plain"))
+        secured, both = LambdaDispatcher(self, "tls"), LambdaDispatcher(self, "tls-both")
         for each in (secured, both):
             each.secure(certificate, key)
         both.worker_tls = True
@@ -134,7 +131,7 @@ class Sweeps(Driver):
             for name, flag in flags.items():
                 title = f"JDK {release}, {name}"
                 variant = title.lower().replace(", ", "-").replace(" ", "-")
-                points[title] = self.start(self.dispatcher(variant, java=machine.java_of(home), more_flags=[flag]))
+                points[title] = self.start(LambdaDispatcher(self, variant, java=machine.java_of(home), more_flags=[flag]))
         self.alternating("jvm", points, [PING, IMAGE])
 
     def execute(self):

@@ -291,12 +291,10 @@ class DriverTest(unittest.TestCase):
 
     @staticmethod
     def drivers():
-        names = [file.stem for file in pathlib.Path(driver.__file__).parent.glob("*.py") if "Driver):" in file.read_text()]
-        found = {}
-        for name in names:
-            module = importlib.import_module(name)
-            found.update({name: each for each in vars(module).values() if isinstance(each, type) and each.__module__ == name and issubclass(each, driver.Driver)})
-        return {name: each for name, each in found.items() if each is not driver.Driver}
+        for file in pathlib.Path(driver.__file__).parent.glob("*.py"):
+            if "(Driver):" in file.read_text():
+                importlib.import_module(file.stem)
+        return {each.__module__: each for each in driver.Driver.__subclasses__() if each.__module__ != __name__}
 
     def test_every_command_line_in_the_documents_is_understood(self):
         drivers = self.drivers()

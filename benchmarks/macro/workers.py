@@ -77,7 +77,7 @@ class Workers(Driver):
         settings = dict(each.split("=", 1) for each in name.split("+")[1:])
         note = " ".join([f"Lambda Dispatcher, {front}→workers", *(f"{key}={value}" for key, value in settings.items())])
         variant = "-".join([front, str(count), *settings.values()])
-        dispatcher = Crowd(self.java, self.flags, self.options.worker_flags.split(), (1, 100), variant, note)
+        dispatcher = Crowd(self, variant, note=note)
         dispatcher.count = count
         dispatcher.flags.update(settings)
         if front == "tls":
