@@ -330,8 +330,7 @@ def rows(results):
 
 class Attacks(Driver):
     tools = ("h2load",)
-
-    own = {
+    defaults = {
         "seconds": (float, "duration of each attack (default: 60, or 10 with --shares)"),
         "shares": (False, "lets one client hold up worker streams, in pools of 1 to 100 streams"),
         "at_once": (False, "runs all attacks concurrently"),

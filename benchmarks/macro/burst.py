@@ -235,9 +235,8 @@ def moment(text):
 class Burst(Driver):
     names = ("burst", "kill-base", "kill-dispatcher")
     tools = ()
-    defaults = {"seconds": 60.0, "warm_up": 20.0}
+    defaults = {"seconds": 60.0, "warm_up": 20.0, "check": False}
     quick = {"seconds": 20.0}
-    own = {"check": (False, "fail if a promise of base and burst is not kept")}
 
     def execute(self):
         # Fails early without root.

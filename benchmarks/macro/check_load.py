@@ -33,7 +33,7 @@ def with_a_stop(generator, backend, port):
 
 class CheckLoad(Driver):
     def execute(self):
-        machine.build(with_server=False)
+        machine.build()
         self.start_backend(PROXY_CORE)
         port = self.backend_port
         generator = ConstantRate(self.java, self.directory)

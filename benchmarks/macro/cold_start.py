@@ -36,11 +36,10 @@ import time
 import zipfile
 
 import machine
-from contenders import variables
+from contenders import SECRET, variables
 from driver import Driver, table
 from processes import ROOT, Failure, Process, await_that, free_port, progress, run
 
-SECRET = "a-secret-of-a-benchmark-on-one-machine"
 FUNCTION = "hello"
 HANDLER = "io.lambdadispatcher.worker.LambdaHandler"
 # The zip of each function, and its environment variables.
@@ -119,8 +118,9 @@ class Environment:
 class ColdStart(Driver):
     names = tuple(IMAGES)
     tools = ("docker", "curl")
-    defaults = {"rounds": 5}
-    own = {"function": ("hello", "hello, or spring-boot, which has no image, and no zip-cache, because its training needs an environment variable")}
+    defaults = {
+        "rounds": 5,
+        "function": ("hello", "hello, or spring-boot, which has no image, and no zip-cache, because its training needs an environment variable")}
 
     @classmethod
     def verify(cls, options):

@@ -45,15 +45,14 @@ def of_commit(kind, tree):
 
 class Compare(Driver):
     tools = ("h2load", "taskset", "mvn")
-    defaults = {"processes": 5, "pairs": 6, "seconds": 3.0, "warm_up": 20.0, "jvm_flags": machine.DISPATCHER_FLAGS}
-    quick = {"processes": 1, "pairs": 2, "seconds": 0.5, "warm_up": 0.5}
-
-    own = {
+    defaults = {
+        "processes": 5, "pairs": 6, "seconds": 3.0, "warm_up": 20.0, "jvm_flags": machine.DISPATCHER_FLAGS,
         "scenarios": ("ping,image,echo", "some of these"),
         "bound": (float, "exit with 1 if an interval lies wholly above this ratio"),
         "setting": ([], "NAME=VALUE: a setting of the checked out dispatcher; may be repeated"),
         "workers": (1, "workers of each dispatcher"),
         "worker_tls": (False, "TLS between the checked out dispatcher and its worker")}
+    quick = {"processes": 1, "pairs": 2, "seconds": 0.5, "warm_up": 0.5}
 
     @classmethod
     def arguments(cls, parser):

@@ -23,6 +23,7 @@ OPTIONS = {
     "jvm_warm_up": "seconds of warm-up of a new JVM, which compiles its code then",
     "jvm_flags": "JVM flags of the dispatcher",
     "worker_flags": "JVM flags of the workers",
+    "check": "fail if a promise is not kept, which the description names",
 }
 
 
@@ -35,10 +36,9 @@ class Driver:
     names = None
     tools = ("h2load", "taskset")
     cores = 1
-    # The options of OPTIONS that the program has, with their defaults.
+    # The options that the program has, with their defaults. A default of False is a switch, a list may be repeated, and a type has no default.
+    # Options that are not in OPTIONS also have a help text, after the default.
     defaults = {}
-    # Its own options: default and help text by name. A default of False is a switch, a list may be repeated, and a type has no default.
-    own = {}
     # The values of any options with --quick.
     quick = {}
 
@@ -101,7 +101,7 @@ class Driver:
 
     def report(self):
         results = self.execute()
-        common = {name: value for name in (*self.defaults, *self.own) if type(value := getattr(self.options, name)) in (int, float)}
+        common = {name: value for name in self.defaults if type(value := getattr(self.options, name)) in (int, float)}
         if "worker_flags" in self.defaults:
             common["worker_flags"] = self.options.worker_flags.split()
         if hasattr(self, "contenders"):
@@ -115,7 +115,8 @@ class Driver:
         cls.arguments(parser)
         if cls.names:
             parser.add_argument("--only", default=",".join(cls.names), help="measures some of %(default)s")
-        for name, (default, text) in {**{name: (default, OPTIONS[name]) for name, default in cls.defaults.items()}, **cls.own}.items():
+        for name, default in cls.defaults.items():
+            default, text = default if isinstance(default, tuple) else (default, OPTIONS[name])
             if default is False:
                 kind = {"action": "store_true"}
             elif default == []:

@@ -34,12 +34,11 @@ import urllib.request
 
 from attacks import Group, worker_java
 from client import Answer, Clients, due
-from contenders import DEMO_HANDLER, arguments, haproxy_command, variables
+from contenders import DEMO_HANDLER, SECRET, arguments, haproxy_command, variables
 from driver import Driver, table
 from machine import SERVER_CLASS_PATH, java_of
 from processes import ROOT, Failure, Process, answers, await_that, children, free_port, need, run, stand_in, stop_all, tool
 
-SECRET = "only-for-this-machine-and-for-measuring"
 TOKEN = "a-token-for-this-machine-and-for-measuring"
 TIMEOUT = 30
 SHARE = 0.95
@@ -546,8 +545,7 @@ class Skipped(Exception):
 class Failures(Driver):
     names = tuple(FAILURES)
     tools = ()
-    defaults = {"seconds": 15.0}
-    own = {"rate": (20.0, "requests per second"), "check": (False, "fail if a planned change loses a request, or no line tells of another failure")}
+    defaults = {"seconds": 15.0, "rate": (20.0, "requests per second"), "check": False}
 
     def execute(self):
         run([ROOT / "dispatcher", "--version"])

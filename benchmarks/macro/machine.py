@@ -64,9 +64,8 @@ def maven(what, *arguments, cwd=ROOT):
         raise Failure(f"{what} failed")
 
 
-def build(with_server=True):
-    wanted = [BENCHMARKS_JAR, *([SERVER_LIBRARIES] if with_server else [])]
-    if not all(path.exists() for path in wanted) or is_older_than_sources(wanted[0]):
+def build():
+    if not BENCHMARKS_JAR.exists() or not SERVER_LIBRARIES.exists() or is_older_than_sources(BENCHMARKS_JAR):
         maven("building", "-pl", "dispatcher-server,benchmarks", "-am", "-DskipTests", "package")
 
 

@@ -33,9 +33,10 @@ EXPORT_SECONDS = 6
 class Observation(Driver):
     names = ("page", "traces")
     tools = ("h2load", "taskset", "curl")
-    defaults = {"pairs": 10, "processes": 6, "seconds": 4.0, "warm_up": 20.0, "jvm_flags": machine.DISPATCHER_FLAGS}
+    defaults = {
+        "pairs": 10, "processes": 6, "seconds": 4.0, "warm_up": 20.0, "jvm_flags": machine.DISPATCHER_FLAGS,
+        "workers": (500, "workers of the page"), "requests": (10_000, "requests in progress, a multiple of 100")}
     quick = {"processes": 1, "pairs": 2, "seconds": 0.5, "warm_up": 0.5}
-    own = {"workers": (500, "workers of the page"), "requests": (10_000, "requests in progress, a multiple of 100")}
 
     def execute(self):
         machine.build()

@@ -125,8 +125,7 @@ def summary(answers, start, end, capacity):
 class Overload(Driver):
     names = ("dispatcher", "neutral", "haproxy")
     tools = ()
-    defaults = {"seconds": 60.0}
-    own = {"check": (False, "fail if the dispatcher does not keep what it promises")}
+    defaults = {"seconds": 60.0, "check": False}
 
     def execute(self):
         if "haproxy" in self.options.only:

@@ -33,8 +33,7 @@ class Proxies(Driver):
     cores = 2
     defaults = {
         "rounds": 5, "seconds": 2.0, "warm_up": 1.0, "jvm_warm_up": 12.0,
-        "jvm_flags": machine.DISPATCHER_FLAGS, "worker_flags": "-Xmx256m -XX:+UseSerialGC"}
-    own = {
+        "jvm_flags": machine.DISPATCHER_FLAGS, "worker_flags": "-Xmx256m -XX:+UseSerialGC",
         "scenarios": ("ping,image,echo", "measures some of these"),
         "latency_seconds": (2.0, "length of each load of constant rate; 0 = none"),
         "latency_rounds": (5, "rounds of loads of constant rate"),
@@ -81,7 +80,7 @@ class Proxies(Driver):
         return LambdaDispatcher(self, name, worker_shape(shape or self.options.worker_streams), jdk and machine.java_of(jdk), more.split())
 
     def execute(self):
-        machine.build(any(isinstance(c, LambdaDispatcher) for c in self.contenders))
+        machine.build()
         self.start_backend()
         for contender in self.contenders:
             contender.start(self)

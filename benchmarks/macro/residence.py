@@ -91,8 +91,9 @@ def tcp_ports(packet):
 class Residence(Driver):
     names = ("nghttpx", "haproxy-h2", "dispatcher")
     cores = 2
-    defaults = {"rounds": 10, "seconds": 3.0, "warm_up": 90.0, "worker_flags": "-Xmx256m -XX:+UseSerialGC"}
-    own = {"most_incomplete": (0.01, "share of the requests that may be missing in the capture")}
+    defaults = {
+        "rounds": 10, "seconds": 3.0, "warm_up": 90.0, "worker_flags": "-Xmx256m -XX:+UseSerialGC",
+        "most_incomplete": (0.01, "share of the requests that may be missing in the capture")}
     quick = {"rounds": 1, "seconds": 0.5, "warm_up": 0.5, "most_incomplete": 0.5}
 
     def execute(self):

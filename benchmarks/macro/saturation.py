@@ -129,10 +129,8 @@ class Application(contextlib.ExitStack):
 class Saturation(Driver):
     names = (*KINDS, "relay")
     tools = ("taskset",)
-    defaults = {"seconds": 60.0, "warm_up": 20.0}
+    defaults = {"seconds": 60.0, "warm_up": 20.0, "check": False}
     quick = {"seconds": 20.0, "warm_up": 5.0}
-
-    own = {"check": (False, "fail if a promise of base and burst is not kept")}
 
     def execute(self):
         if not LIBRARIES.is_dir():

@@ -186,8 +186,8 @@ def media_type(row):
 class Scenarios(Driver):
     names = tuple(row.name for row in ROWS)
     tools = ("hey", "h2load", "curl", "openssl")
-    defaults = {"rounds": 3, "warm_up": 2.0, "jvm_warm_up": 60.0, "jvm_flags": machine.DISPATCHER_FLAGS}
-    own = {
+    defaults = {
+        "rounds": 3, "warm_up": 2.0, "jvm_warm_up": 60.0, "jvm_flags": machine.DISPATCHER_FLAGS,
         "scale": (1.0, "multiplies the number of requests of each row"),
         "cold_start_millis": (2000.0, "median time of a cold start"),
         "s3_millis": (45.0, "median response time of S3"),

@@ -26,12 +26,11 @@ import time
 
 import machine
 from attacks import Group
-from contenders import DEMO_HANDLER, variables
+from contenders import DEMO_HANDLER, SECRET, variables
 from driver import Driver, by, table
 from load import PING, ConstantRate
 from processes import ROOT, Cpu, Failure, Process, answers, await_that, free_port, progress, run, stand_in
 
-SECRET = "a-secret-of-a-benchmark-on-one-machine"
 LOAD_PER_SECOND = 1000
 EARLY_SECONDS = 30
 RELEASE = 25
@@ -80,8 +79,8 @@ class Lambda:
 
 class Smallest(Driver):
     tools = ()
-    defaults = {"rounds": 3, "jvm_flags": ""}
-    own = {
+    defaults = {
+        "rounds": 3, "jvm_flags": "",
         "home": ("", "directories of images, with commas; default: a new one of this build"),
         "prepare": (pathlib.Path, "only makes the directory of an image, here"),
         "processors": (0.25, "limit of processor time"),

@@ -30,8 +30,8 @@ HEAP_EVERY = 6  # samples of the resident memory
 
 class Soak(Driver):
     tools = ("taskset",)
-    defaults = {"warm_up": 15.0, "jvm_flags": machine.DISPATCHER_FLAGS, "worker_flags": "-Xmx256m -XX:+UseSerialGC"}
-    own = {
+    defaults = {
+        "warm_up": 15.0, "jvm_flags": machine.DISPATCHER_FLAGS, "worker_flags": "-Xmx256m -XX:+UseSerialGC",
         "minutes": (60.0, "length of the soak"),
         "load": (0.6, "share of the maximum rate that is offered"),
         "rate": (float, "requests per second, instead of a share of the maximum"),

@@ -36,12 +36,11 @@ class Workers(Driver):
     tools = ("h2load", "taskset", "nginx", "openssl")
     defaults = {
         "rounds": 5, "seconds": 2.0, "warm_up": 2.0, "jvm_warm_up": 20.0,
-        "jvm_flags": machine.DISPATCHER_FLAGS, "worker_flags": "-Xmx512m -XX:+UseSerialGC"}
-    quick = {"rounds": 1, "seconds": 0.5, "warm_up": 0.1, "jvm_warm_up": 0.5}
-    own = {
+        "jvm_flags": machine.DISPATCHER_FLAGS, "worker_flags": "-Xmx512m -XX:+UseSerialGC",
         "counts": ("1,10,100,500", "numbers of workers"),
         "fronts": ("h2", f"protocols of the clients, some of {','.join(FRONTS)}"),
         "rate": (10_000.0, "requests per second of the constant rate")}
+    quick = {"rounds": 1, "seconds": 0.5, "warm_up": 0.1, "jvm_warm_up": 0.5}
 
     @classmethod
     def verify(cls, options):
