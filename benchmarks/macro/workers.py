@@ -18,8 +18,7 @@ balancers use it. Both have no load at even intervals.
 import collections
 
 import machine
-import processes
-from contenders import PROXIES, Crowd, nginx_command, programs
+from contenders import PROXIES, Crowd, nginx_command
 from driver import Driver, by, table
 from load import LOAD_CORE, PING, ConstantRate, Shape
 from measure import Rounds, cpu, measure, summary
@@ -46,7 +45,6 @@ class Workers(Driver):
     def verify(cls, options):
         options.counts = [int(count) for count in options.counts.split(",")]
         options.fronts = some_of("fronts", options.fronts, FRONTS)
-        processes.need(*programs(options.only))
 
     def execute(self):
         machine.build()
