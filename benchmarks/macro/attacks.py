@@ -25,6 +25,7 @@ import asyncio
 import collections
 import contextlib
 import itertools
+import math
 import multiprocessing
 import os
 import pathlib
@@ -36,7 +37,7 @@ import time
 import hostile
 import machine
 import processes
-from client import Client
+from client import Client, Clients, due
 from contenders import DEMO_HANDLER
 from driver import Driver, table
 from load import IMAGE_BYTES, quantile
@@ -45,9 +46,8 @@ from processes import ROOT, Failure, Process, await_that, free_port, progress, s
 VICTIM = "127.0.0.2"
 EVERY = 0.05
 TIMEOUT = 5
-# For how long the other client goes on after an attack, within which time one of its requests is good, and how soon all must be.
+# For how long the other client goes on after an attack, and how soon all its requests must be good.
 AFTERWARDS = 10
-GOOD_MILLIS = 1000
 AGAIN_SECONDS = 5
 
 # --shares tries all of these: worker streams of the function, bytes of a response or an upload, and bytes a second of each stream.
@@ -56,58 +56,41 @@ SIZES = 500_000, 2_000_000, 20_000_000
 RATES = 260, 5_000, 100_000, 1_000_000
 
 
-class Victim:
-    """An ordinary client. Results: (milliseconds, failure or None, time of its end) for /ping; failures of images."""
+class Victim(Clients):
+    """An ordinary client."""
 
     def __init__(self, target):
+        super().__init__(target.port, TIMEOUT)
         self.target = target
-        self.results = []
         self.kept = Client(target.port, VICTIM, strict=True)
         self.http2 = None
 
-    async def run(self, out):
-        asking = set()
-        for turn in itertools.count():
-            asking.add(asyncio.ensure_future(self.timed((self.over_kept, self.over_new, self.over_http2)[turn % 3], self.results)))
+    async def ask_all(self, out):
+        """Puts the answers into a queue every second."""
+        turns = itertools.count()
+        async for _ in due(math.inf, lambda: EVERY):
+            turn, now = next(turns), time.monotonic()
+            ask = (self.over_kept, self.over_new, self.over_http2)[turn % 3]
+            self.send(now, ask.__name__, ask())
             if turn % 20 == 0:
-                asking.add(asyncio.ensure_future(self.timed(self.image, None)))
-            asking = {task for task in asking if not task.done()}
+                self.send(now, "image", self.over_new(hostile.IMAGE, IMAGE_BYTES))
             if turn % 20 == 19:
-                out.put(self.results)
-                self.results = []
-            await asyncio.sleep(EVERY)
-
-    async def timed(self, ask, results):
-        begun = time.monotonic()
-        failure = None
-        try:
-            await asyncio.wait_for(ask(), TIMEOUT)
-        except asyncio.TimeoutError:
-            failure = f"no answer within {TIMEOUT} s"
-        except (OSError, asyncio.IncompleteReadError, ValueError) as problem:
-            failure = f"{type(problem).__name__} {problem}"
-        ended = time.monotonic()
-        if results is not None or failure:
-            self.results.append(((ended - begun) * 1000, f"{ask.__name__}: {failure}" if failure else None, ended))
+                out.put(self.answers)
+                self.answers = []
 
     async def over_kept(self):
-        await self.http1(self.kept, "/ping", 4)
+        return await self.http1(self.kept, "/ping", 4)
 
     async def over_new(self, path="/ping", size=4):
-        client = Client(self.target.port, VICTIM)
-        try:
-            await self.http1(client, path, size)
-        finally:
-            client.close()
-
-    async def image(self):
-        await self.over_new(hostile.IMAGE, IMAGE_BYTES)
+        with contextlib.closing(Client(self.target.port, VICTIM)) as client:
+            return await self.http1(client, path, size)
 
     @staticmethod
     async def http1(client, path, size):
         status, _, body = await client.request("GET", path)
         if (status, len(body)) != (200, size):
             raise ValueError(f"status {status}, {len(body)} bytes, expected 200 and {size}")
+        return status, {}, b""
 
     async def over_http2(self):
         (reader, writer, stream), self.http2 = self.http2 or (None, None, 1), None
@@ -136,12 +119,14 @@ class Victim:
             writer.close()
             raise
         self.http2 = (reader, writer, stream + 2)
+        return 200, {}, b""
 
 
 def run_victim(target, out):
     with contextlib.suppress(PermissionError):
         os.nice(-10)
-    asyncio.run(Victim(target).run(out))
+    victim = Victim(target)
+    victim.run(victim.ask_all(out))
 
 
 class Group:
@@ -275,10 +260,12 @@ def attack(demo, names, seconds, afterwards=0):
         for process in (victim, *attackers):
             process.kill()
             process.join()
-    during = [each for each in asked if each[2] < ends]
-    pings = sorted(taken for taken, failure, _ in during if failure is None)
-    failed = [failure for _, failure, _ in during if failure]
-    bad = [ended - ends for taken, failure, ended in asked if ended >= ends and (failure or taken > GOOD_MILLIS)]
+    # Of images, only failures count.
+    asked = [answer for answer in asked if answer.problem or answer.what != "image"]
+    during = [answer for answer in asked if answer.ended < ends]
+    pings = sorted(1000 * (answer.ended - answer.planned) for answer in during if not answer.problem)
+    failed = [f"{answer.what}: {answer.problem}" for answer in during if answer.problem]
+    bad = [answer.ended - ends for answer in asked if answer.ended >= ends and not answer.is_good()]
     change = demo.counters() - before
     launches, lost, _ = (int(change.pop(name, 0)) for name in ("launches_total", "lost", "drained"))
     return {

@@ -76,7 +76,7 @@ def is_closed(reader, writer):
 
 
 class Answer(collections.namedtuple("Answer", "planned ended problem what status fields body", defaults=(None, "", 200, {}, b""))):
-    """What came of a request. problem -- why it was lost; None if it was answered with 200"""
+    """What came of a request. problem -- why it was lost; None if it was answered with 200. body -- its beginning"""
 
     def is_good(self):
         return self.problem is None and self.ended - self.planned <= GOOD_SECONDS
@@ -130,21 +130,24 @@ class Clients(Background):
         self.tasks = set()
         super().__init__()
 
-    def send(self, planned, *request, **more):
-        task = asyncio.ensure_future(self.ask(planned, *request, **more))
+    def send(self, planned, what, asking):
+        """@param what it is, for the answer. @param asking returns the status, the header fields and the body"""
+        task = asyncio.ensure_future(self.ask(planned, what, asking))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         return task
 
-    async def ask(self, planned, method, path, body=b"", fields="", what=None):
-        """@param what it is, for the answer; the method by default"""
+    async def ask(self, planned, what, asking):
         found = 0, {}, b""
         try:
-            found = await asyncio.wait_for(self.client.request(method, path, body, fields), self.timeout)
-            problem = None if found[0] == 200 else f"status {found[0]}"
-        except (OSError, asyncio.IncompleteReadError, asyncio.TimeoutError) as failed:
+            status, fields, body = await asyncio.wait_for(asking, self.timeout)
+            found = status, fields, body[:100]
+            problem = None if status == 200 else f"status {status}"
+        except asyncio.TimeoutError:
+            problem = f"no answer within {self.timeout} s"
+        except (OSError, EOFError, ValueError) as failed:
             problem = f"{type(failed).__name__} {failed}"
-        self.answers.append(Answer(planned, time.monotonic(), problem, method if what is None else what, *found))
+        self.answers.append(Answer(planned, time.monotonic(), problem, what, *found))
         return self.answers[-1]
 
     async def finish(self):

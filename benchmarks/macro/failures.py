@@ -81,7 +81,8 @@ class Load(Clients):
             if self.ended:
                 break
             for _ in range(1 + self.extra):
-                self.send(planned, *self.message(next(numbers)))
+                method, path, body = self.message(next(numbers))
+                self.send(planned, method, self.client.request(method, path, body))
         await self.finish()
 
     def message(self, number):

@@ -75,7 +75,7 @@ class Load(Clients):
     """Requests of all priorities."""
 
     def due(self, priority, planned):
-        self.send(planned, "GET", f"/delay?delay={DELAY_MILLIS}", fields=f"x-priority: {PRIORITIES[priority]}\r\n", what=priority)
+        self.send(planned, priority, self.client.request("GET", f"/delay?delay={DELAY_MILLIS}", fields=f"x-priority: {PRIORITIES[priority]}\r\n"))
 
     async def send_for(self, seconds, per_second, interval=random.expovariate):
         async for planned in due(seconds, lambda: interval(sum(per_second))):

@@ -53,7 +53,7 @@ class Load(Clients):
     """Sends each request on a connection of its own: some at a constant rate, and others as soon as the one before is answered."""
 
     def ask_for(self, path, planned=None):
-        return self.send(planned or time.monotonic(), "GET", path, fields="connection: close\r\n")
+        return self.send(planned or time.monotonic(), "GET", self.client.request("GET", path, fields="connection: close\r\n"))
 
     async def at_rate(self, path, per_second, seconds):
         asked = [self.ask_for(path, planned) async for planned in due(seconds, lambda: 1 / per_second)]
