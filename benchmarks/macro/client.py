@@ -97,11 +97,16 @@ class Background:
 
     def __init__(self):
         self.loop = asyncio.new_event_loop()
+        self.begun = set()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
 
     def begin(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+        begun = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+        # The loop has only weak references.
+        self.begun.add(begun)
+        begun.add_done_callback(self.begun.discard)
+        return begun
 
     def run(self, coroutine):
         return self.begin(coroutine).result()
