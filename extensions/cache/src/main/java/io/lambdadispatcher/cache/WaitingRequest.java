@@ -57,7 +57,9 @@ final class WaitingRequest {
     private Decision look(RequestContext context) {
         if (waitedNanos() >= MAX_WAIT_NANOS) {
             // So that the next ones, such as those of a long poll, are not delayed as well.
-            cache.store().setUnshared(flightKey);
+            if (!cache.store().isUnshared(flightKey)) {
+                cache.store().setUnshared(flightKey);
+            }
         } else if (!context.isBreakerOpen()) {
             return decision();
         }

@@ -520,7 +520,7 @@ public final class LambdaDispatcher extends Construct {
         public Builder scale(int least, int most) {
             if (least < 1 || most < least) {
                 throw new IllegalArgumentException(
-                        "count: expected at least 1 dispatcher, and no smaller maximum, got " + least + " to " + most);
+                        "dispatchers: expected at least 1, and no smaller maximum, got " + least + " to " + most);
             }
             this.least = least;
             this.most = most;

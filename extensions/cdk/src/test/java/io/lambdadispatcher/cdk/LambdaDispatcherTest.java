@@ -523,7 +523,7 @@ class LambdaDispatcherTest {
                         .toString())
                 .contains("ECSServiceAverageCPUUtilization", "TargetValue=60");
         assertThatThrownBy(() -> builder().scale(3, 2))
-                .hasMessage("count: expected at least 1 dispatcher, and no smaller maximum, got 3 to 2");
+                .hasMessage("dispatchers: expected at least 1, and no smaller maximum, got 3 to 2");
         assertThatThrownBy(() -> builder().count(0)).isInstanceOf(IllegalArgumentException.class);
     }
 

@@ -54,7 +54,7 @@ class ArchitectureTest {
     private static final long MOST_LINES = 600;
 
     /** Raised only with its reason. */
-    private static final long MOST_CORE_LINES = 46_432;
+    private static final long MOST_CORE_LINES = 46_434;
 
     private static final long MOST_MUTABLE_FIELDS = 18;
     private static final JavaClasses CLASSES = classes();

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.filter;
 
+import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.spi.BodyFilter;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.netty.buffer.ByteBuf;
@@ -137,8 +138,8 @@ abstract class FilteredBody {
             return;
         }
         part(all.readRetainedSlice(bytes), false, true);
-        // A stored body arrives at once, however slow the client is.
-        restWaits = toClient && ledger.isAhead();
+        // A stored body arrives at once, however slow the client is. Embedders can wait forever.
+        restWaits = toClient && ledger.isAhead() && owner.requester().protocol() != ClientProtocol.EMBEDDED;
         if (rest != null && !restWaits) {
             continueLater();
         }

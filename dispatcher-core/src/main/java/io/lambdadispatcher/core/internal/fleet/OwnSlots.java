@@ -130,7 +130,8 @@ final class OwnSlots {
     void onGoodbye(String workerId, long nowMillis) {
         Own slot = slots.get(workerId);
         if (slot != null) {
-            slot.advance(State.REPLACED);
+            // Who is about to leave will not be there to end it later.
+            slot.advance(stopped ? State.ENDED : State.REPLACED);
             slot.goodbyeMillis = nowMillis;
         }
     }

@@ -130,6 +130,17 @@ class OwnSlotsTest {
         assertThat(budget.slot("w0") != null).isEqualTo(remains);
     }
 
+    /** Nobody would end it later. */
+    @Test
+    void should_end_the_slot_of_a_worker_that_says_goodbye_to_who_is_leaving() {
+        grant("w0");
+        own.take();
+        own.stop();
+        own.onGoodbye("w0", NOW);
+        assertThat(change()).isTrue();
+        assertThat(budget.slots()).isEmpty();
+    }
+
     /** Another dispatcher had adopted the worker in between. */
     @Test
     void should_end_the_slot_of_an_adopted_worker_whose_exit_is_reported() {

@@ -86,6 +86,10 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         return context;
     }
 
+    boolean isOpen() {
+        return context().channel().isActive();
+    }
+
     void close() {
         keepAlive = false;
         context().close();

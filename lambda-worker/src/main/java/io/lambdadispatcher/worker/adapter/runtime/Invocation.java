@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.adapter.runtime;
 
 import io.lambdadispatcher.worker.adapter.runtime.Answer.Failure;
 import io.lambdadispatcher.worker.internal.exchange.FailureLog;
+import java.util.Collection;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -40,6 +41,10 @@ final class Invocation {
     final int eventBytes;
     State state = State.NEW;
 
+    /** By what the child has got it; {@code null} = it has not. */
+    @Nullable
+    ApiConnection poll;
+
     private long aliveNanos;
     private byte @Nullable [] event;
     private @Nullable Answer answer;
@@ -69,6 +74,11 @@ final class Invocation {
     void onGiven(long nowNanos) {
         state = State.GIVEN;
         aliveNanos = nowNanos;
+    }
+
+    /** Returns whether the child has asked for another by the same connection, or has closed it. */
+    boolean isForgotten(Collection<ApiConnection> polls) {
+        return state == State.GIVEN && poll != null && (polls.contains(poll) || !poll.isOpen());
     }
 
     /** Bytes of the response have arrived. */

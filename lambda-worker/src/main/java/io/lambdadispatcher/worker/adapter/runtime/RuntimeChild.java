@@ -208,15 +208,15 @@ final class RuntimeChild implements ChildListener {
     }
 
     /**
-     * Fails what the child has not answered although it asks for another invocation, if it takes
-     * one at a time: it waits for the other, and so it never answers.
+     * Fails what the child has not answered although it asks for another invocation in the same
+     * way, if it takes one at a time: it waits for the other, and so it never answers.
      */
     private void failForgotten() {
         if (config.concurrency() > 1 || polls.isEmpty()) {
             return;
         }
         given.values().removeIf(invocation -> {
-            boolean forgotten = invocation.state == Invocation.State.GIVEN;
+            boolean forgotten = invocation.isForgotten(polls);
             if (forgotten) {
                 invocation.endFailed(Failure.CHILD_FAILED, name + " asked for the next event without an answer");
             }
@@ -296,6 +296,7 @@ final class RuntimeChild implements ChildListener {
         }
         ApiConnection poll = polls.remove();
         invocation.onGiven(pool.sweptNanos());
+        invocation.poll = poll;
         poll.sendInvocation(invocation).addListener(sent -> {
             if (sent.isSuccess()) {
                 invocation.onDelivered();

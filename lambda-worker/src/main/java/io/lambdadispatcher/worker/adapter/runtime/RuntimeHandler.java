@@ -17,6 +17,7 @@ import java.io.OutputStream;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -128,9 +129,13 @@ public final class RuntimeHandler implements Handler, Lifecycle, RequestStreamHa
         try {
             answer.write(exchange.result().toCompletableFuture().get());
         } catch (InterruptedException e) {
-            // Lambda may retry it. No child must run it as well.
-            pool.drop(invocation);
             Thread.currentThread().interrupt();
+            try {
+                // Lambda may retry it. No child must run it as well.
+                pool.drop(invocation);
+            } catch (RejectedExecutionException ended) {
+                e.addSuppressed(ended); // No child runs anything any more.
+            }
             throw new IOException("interrupted while a child worked", e);
         } catch (ExecutionException e) {
             Throwable cause = e.getCause();

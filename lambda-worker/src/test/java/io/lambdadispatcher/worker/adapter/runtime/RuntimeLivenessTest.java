@@ -119,10 +119,9 @@ class RuntimeLivenessTest {
             long hanging = runtime.pid();
             RuntimeHandlerTest.sweepAfterAnHour(pool(runtime), 2_900);
             assertThat(ProcessHandle.of(hanging)).isPresent();
-            Await.until("another child runs", () -> {
-                RuntimeHandlerTest.sweepAfterAnHour(pool(runtime), 3_100);
-                return runtime.pid() != hanging;
-            });
+            // Once, because it would end the next child, too.
+            RuntimeHandlerTest.sweepAfterAnHour(pool(runtime), 3_100);
+            runtime.awaitReplaced(hanging);
             stream.request(get("/"), 0, true);
             runtime.serve("third");
             assertThat(stream.gather().text()).isEqualTo("third");
@@ -149,6 +148,29 @@ class RuntimeLivenessTest {
             assertThat(stream.gather().status()).isEqualTo("502");
             stream.request(get("/later"), 0, true);
             assertThat(again.get().body()).contains("\"rawPath\":\"/later\"");
+        }
+    }
+
+    /** Such as a script that starts two processes of one runtime. */
+    @Test
+    void should_leave_a_child_that_asks_in_two_ways_what_it_works_on() throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> one = runtime.next();
+            CompletableFuture<HttpResponse<String>> other = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/first"), 0, true);
+            CompletableFuture.anyOf(one, other).get();
+            CompletableFuture<HttpResponse<String>> waiting = one.isDone() ? other : one;
+            String first = ScriptedRuntime.id(one.isDone() ? one.get() : other.get());
+            runtime.post("invocation/" + first + "/response", "{\"statusCode\":200,\"body\":\"first\"}");
+            assertThat(stream.gather().text()).isEqualTo("first");
+
+            stream.request(get("/second"), 0, true);
+            String second = ScriptedRuntime.id(waiting.get());
+            CompletableFuture<HttpResponse<String>> again = runtime.next();
+            Await.remains("the second is worked on", Duration.ofMillis(300), () -> !again.isDone());
+            runtime.post("invocation/" + second + "/response", "{\"statusCode\":200,\"body\":\"second\"}");
+            assertThat(stream.gather().text()).isEqualTo("second");
         }
     }
 

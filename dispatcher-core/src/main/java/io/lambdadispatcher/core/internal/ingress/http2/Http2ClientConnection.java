@@ -409,9 +409,9 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
      *     window by a few bytes each time
      */
     void onTaken(int bytes, boolean more) {
+        long reads = (taken + bytes) / MIN_READ_BYTES - taken / MIN_READ_BYTES + (more ? 0 : 1);
         taken += bytes;
-        int parts = bytes / MIN_READ_BYTES + (more ? 0 : 1);
-        reader.budget().refund(FRAMES_OF_READ * parts);
+        reader.budget().refund(FRAMES_OF_READ * (int) reads);
     }
 
     /** A part of a request's body was passed on. The network decides how many a frame has. */

@@ -10,8 +10,11 @@ import io.lambdadispatcher.compression.ContentEncoding;
 import io.lambdadispatcher.compression.ResponseCompression;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.Requester;
+import io.lambdadispatcher.core.internal.exchange.Requester.Known;
 import io.lambdadispatcher.core.internal.filter.StageContractTest.Feature;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
+import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -39,7 +42,7 @@ class CompressionTogetherTest {
     private final ScriptedFunction function = new ScriptedFunction();
     private final RecordingObserver observer = new RecordingObserver();
 
-    private static final class Client extends SilentClient {
+    private static class Client extends SilentClient {
         private @Nullable Http2Headers head;
         private int bytes;
 
@@ -145,7 +148,16 @@ class CompressionTogetherTest {
         ScriptedFunction.Call call = function.only();
         call.response.onHead(ScriptedFunction.ok("content-type", "text/plain", "cache-control", "max-age=60"), false);
         call.response.onData(Unpooled.wrappedBuffer(body), true);
-        Client slow = new Client();
+        Client embedded = new Client();
+        open(opener, embedded, policy, "accept-encoding", "gzip");
+        channel.runPendingTasks();
+        assertThat(embedded.bytes).as("a program may wait forever").isGreaterThan(body.length);
+        Client slow = new Client() {
+            @Override
+            public Requester requester() {
+                return new Known("client", null, ClientProtocol.HTTP_2);
+            }
+        };
         RequestSink request = open(opener, slow, policy, "accept-encoding", "gzip");
         channel.runPendingTasks();
         assertThat(slow.bytes).isBetween(256 << 10, 512 << 10);
