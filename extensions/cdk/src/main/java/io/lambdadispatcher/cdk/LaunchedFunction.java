@@ -7,7 +7,7 @@ import software.amazon.awscdk.services.lambda.IAlias;
 import software.amazon.awscdk.services.lambda.IFunction;
 import software.amazon.awscdk.services.lambda.IVersion;
 
-/** The function whose workers dispatchers launch, by itself or by an alias or a version. */
+/** The function whose workers dispatchers launch. Its ARN may name an alias or a version. */
 final class LaunchedFunction {
     private LaunchedFunction() {}
 
